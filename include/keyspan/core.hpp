@@ -1,0 +1,10 @@
+// keyspan/core.hpp — all of core: what every other module stands on.
+#pragma once
+
+#include <keyspan/core/bytes.hpp>
+#include <keyspan/core/contract.hpp>
+#include <keyspan/core/error.hpp>
+#include <keyspan/core/print.hpp>
+#include <keyspan/core/result.hpp>
+#include <keyspan/core/text.hpp>
+#include <keyspan/core/version.hpp>

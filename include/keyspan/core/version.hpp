@@ -1,0 +1,41 @@
+// keyspan/core/version.hpp — which keyspan this is, and what the toolchain offers it.
+//
+// The only header of the library that defines macros. CMakeLists.txt and conanfile.py read the three
+// numbers from here, so they stand in one place.
+#pragma once
+
+#include <version>
+
+#define KEYSPAN_VERSION_MAJOR 0
+#define KEYSPAN_VERSION_MINOR 1
+#define KEYSPAN_VERSION_PATCH 0
+#define KEYSPAN_VERSION_STRING "0.1.0"
+
+/// 1 where exceptions are enabled. Without them `result::value()` ends in the contract handler.
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
+#define KEYSPAN_EXCEPTIONS 1
+#else
+#define KEYSPAN_EXCEPTIONS 0
+#endif
+
+/// 1 where `std::expected` exists; `result` then converts from it and to it.
+#if defined(__cpp_lib_expected)
+#define KEYSPAN_STD_EXPECTED 1
+#else
+#define KEYSPAN_STD_EXPECTED 0
+#endif
+
+/// 1 where `std::format` exists; values that have a text can then be formatted.
+#if defined(__cpp_lib_format)
+#define KEYSPAN_STD_FORMAT 1
+#else
+#define KEYSPAN_STD_FORMAT 0
+#endif
+
+/// 1 where `std::from_chars` reads a double. libc++ has it from version 20 on; before that
+/// `core/number.hpp` reads doubles with fast_float.
+#if defined(_LIBCPP_VERSION) && _LIBCPP_VERSION < 200000
+#define KEYSPAN_STD_FROM_CHARS_DOUBLE 0
+#else
+#define KEYSPAN_STD_FROM_CHARS_DOUBLE 1
+#endif

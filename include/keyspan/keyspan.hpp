@@ -1,0 +1,4 @@
+// keyspan/keyspan.hpp — the whole library, without adapters and conformance laws.
+#pragma once
+
+#include <keyspan/core.hpp>
