@@ -4,7 +4,10 @@
 #include <keyspan/core/bytes.hpp>
 #include <keyspan/core/contract.hpp>
 #include <keyspan/core/error.hpp>
+#include <keyspan/core/json.hpp>
+#include <keyspan/core/number.hpp>
 #include <keyspan/core/print.hpp>
 #include <keyspan/core/result.hpp>
 #include <keyspan/core/text.hpp>
+#include <keyspan/core/utf8.hpp>
 #include <keyspan/core/version.hpp>

@@ -1,8 +1,8 @@
 // keyspan/core/error.hpp — what the world can answer instead of a value.
 //
-// One closed list for the whole library, each entry with its meaning and what to do about it, so that
-// a `switch` over it is complete and a message never leaves its reader alone. An error owns all it
-// says inline: it is copied without allocation and lives in constant expressions.
+// One closed list for the whole library, each entry with its meaning and what to do about it, so
+// that a `switch` over it is complete and a message never leaves its reader alone. An error owns
+// all it says inline: it is copied without allocation and lives in constant expressions.
 #pragma once
 
 #include <keyspan/core/contract.hpp>
@@ -17,8 +17,8 @@
 
 namespace keyspan {
 
-/// Every kind of error there is. `all_errc` lists them, `name_of`, `meaning_of` and `advice_for` say
-/// in words what they are.
+/// Every kind of error there is. `all_errc` lists them, `name_of`, `meaning_of` and `advice_for`
+/// say in words what they are.
 enum class errc : std::uint8_t {
   // text and values
   malformed,
@@ -201,7 +201,8 @@ struct wire_details {
   friend constexpr bool operator==(wire_details const&, wire_details const&) = default;
 };
 
-/// Why there is no value: the kind, a sentence naming what was wrong, and where. Never holds a secret.
+/// Why there is no value: the kind, a sentence naming what was wrong, and where. Never holds a
+/// secret.
 struct error {
   errc code;
   text_position position{};
@@ -215,13 +216,14 @@ struct error {
   }
 
   /// The same error at a place in the text that was read.
-  constexpr error at(text_position place) const {
+  [[nodiscard]] constexpr error at(text_position place) const {
     error moved = *this;
     moved.position = place;
     return moved;
   }
 
-  /// "malformed at line 2, column 7: a comma is missing", and the wire's details where there are any.
+  /// "malformed at line 2, column 7: a comma is missing", and the wire's details where there are
+  /// any.
   constexpr inline_text<512> to_text() const {
     inline_text<512> out;
     out.append(name_of(code));
@@ -259,6 +261,6 @@ struct std::hash<keyspan::error> {
     std::size_t const place = (static_cast<std::size_t>(e.position.offset) << 24) ^
                               (static_cast<std::size_t>(e.wire.status) << 8) ^
                               static_cast<std::size_t>(e.code);
-    return text ^ (place * 0x9E3779B97F4A7C15u);
+    return text ^ (place * static_cast<std::size_t>(0x9E3779B97F4A7C15u));
   }
 };

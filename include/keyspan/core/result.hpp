@@ -11,6 +11,7 @@
 #include <concepts>
 #include <exception>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <source_location>
 #include <type_traits>
@@ -89,30 +90,70 @@ inline constexpr bool is_result = false;
 template <class T>
 inline constexpr bool is_result<result<T>> = true;
 
+// What speaks of an outcome as a whole; a T that can be made of anything must not swallow it.
+template <class>
+inline constexpr bool is_failure = false;
+template <>
+inline constexpr bool is_failure<unexpected> = true;
+template <class U>
+inline constexpr bool is_outcome = is_result<U> || is_failure<U>;
+
+#if KEYSPAN_STD_EXPECTED
+template <class E>
+inline constexpr bool is_failure<std::unexpected<E>> = true;
+template <class T>
+inline constexpr bool is_outcome<std::expected<T, error>> = true;
+#endif
+
 template <class T>
 concept result_value =
     std::is_object_v<T> && !std::is_array_v<T> && std::same_as<T, std::remove_cv_t<T>> &&
-    std::destructible<T> && !std::same_as<T, unexpected> && !std::same_as<T, error> &&
+    std::destructible<T> && !is_failure<T> && !std::same_as<T, error> &&
     !std::same_as<T, std::in_place_t>;
 
-// What may become the value of a result<T> by itself: no tag, no failure, no other result.
+// What may become the value of a result<T> by itself: a T, or else no tag and no outcome.
 template <class U, class T>
 concept plain_value =
-    !is_result<std::remove_cvref_t<U>> && !std::same_as<std::remove_cvref_t<U>, std::in_place_t> &&
-    !std::same_as<std::remove_cvref_t<U>, unexpected> && std::constructible_from<T, U>;
+    (std::same_as<std::remove_cvref_t<U>, T> || !is_outcome<std::remove_cvref_t<U>>) &&
+    !std::same_as<std::remove_cvref_t<U>, std::in_place_t> && std::constructible_from<T, U>;
 
-// A result<U> converts by its value, unless T would rather take the whole result (std::any, bool).
+// A result<U> converts by its value. Where T could be made of the whole result as well (std::any,
+// std::optional<bool>) it is not guessed which was meant; a bool is always the value's.
 template <class U, class T>
-concept other_result = is_result<std::remove_cvref_t<U>> &&
-                       !std::same_as<std::remove_cvref_t<U>, result<T>> &&
-                       !std::constructible_from<T, U>;
+concept other_result =
+    is_result<std::remove_cvref_t<U>> && !std::same_as<std::remove_cvref_t<U>, result<T>> &&
+    (std::same_as<T, bool> || !std::constructible_from<T, U>);
+
+template <class A, class B>
+concept equality_comparable_values = requires(A const& a, B const& b) {
+  { a == b } -> std::convertible_to<bool>;
+};
+
+// Integers are compared as numbers: -1 is not the largest unsigned one.
+template <class A, class B>
+constexpr bool equal_values(A const& a, B const& b) {
+  if constexpr (std::integral<A> && std::integral<B> && std::signed_integral<A> &&
+                !std::signed_integral<B>) {
+    return a >= 0 && static_cast<std::make_unsigned_t<A>>(a) == b;
+  } else if constexpr (std::integral<A> && std::integral<B> && std::signed_integral<B> &&
+                       !std::signed_integral<A>) {
+    return equal_values(b, a);
+  } else {
+    return static_cast<bool>(a == b);
+  }
+}
+
+template <class T, class F, class... Args>
+concept returns = std::same_as<std::remove_cvref_t<std::invoke_result_t<F, Args...>>, T>;
+
+struct made_by {};  // the constructor that takes a call, so that its prvalue needs no move
 
 }  // namespace detail
 
 /// A `T`, or an `error`. `T` is an object type that is not itself an error.
 ///
-/// `*r` and `r->` require a value, `error()` requires none; `value()` throws `failed` instead. Copies,
-/// moves and destruction are trivial where those of `T` are.
+/// `*r` and `r->` require a value, `error()` requires none; `value()` throws `failed` instead.
+/// Copies, moves and destruction are trivial where those of `T` are.
 template <class T>
 class [[nodiscard]] result {
   static_assert(detail::result_value<T>,
@@ -143,7 +184,7 @@ class [[nodiscard]] result {
     requires detail::plain_value<U, T>
   constexpr explicit(!std::convertible_to<U, T>)
       result(U&& value) noexcept(std::is_nothrow_constructible_v<T, U>)
-      : value_(std::forward<U>(value)), has_value_{true} {}
+      : value_(static_cast<T>(std::forward<U>(value))), has_value_{true} {}
 
   /// Succeeds with a value made in place.
   template <class... Args>
@@ -151,6 +192,10 @@ class [[nodiscard]] result {
   constexpr explicit result(std::in_place_t,
                             Args&&... args) noexcept(std::is_nothrow_constructible_v<T, Args...>)
       : value_(std::forward<Args>(args)...), has_value_{true} {}
+  template <class U, class... Args>
+    requires std::constructible_from<T, std::initializer_list<U>&, Args...>
+  constexpr explicit result(std::in_place_t, std::initializer_list<U> list, Args&&... args)
+      : value_(list, std::forward<Args>(args)...), has_value_{true} {}
 
   /// Fails; see `fail`.
   constexpr result(unexpected const& failure) noexcept : error_{failure.error()} {}
@@ -208,7 +253,8 @@ class [[nodiscard]] result {
   }
   constexpr result& operator=(unexpected const& failure) { return assign_error(failure.error()); }
 
-  /// Replaces what is held by a value made from `args`. Where making it throws, nothing changes.
+  /// Replaces what is held by a value made from `args`, which do not refer into this result. Where
+  /// making it throws, nothing changes.
   template <class... Args>
     requires(std::is_nothrow_constructible_v<T, Args...> ||
              (std::constructible_from<T, Args...> && std::movable<T>))
@@ -228,10 +274,12 @@ class [[nodiscard]] result {
   {
     if (has_value_ && other.has_value_) {
       std::ranges::swap(value_, other.value_);
+    } else if (has_value_) {
+      give_value_to(other);
+    } else if (other.has_value_) {
+      other.give_value_to(*this);
     } else {
-      result held{std::move(*this)};
-      *this = std::move(other);
-      other = std::move(held);
+      std::ranges::swap(error_, other.error_);
     }
   }
   friend constexpr void swap(result& a, result& b) noexcept(noexcept(a.swap(b)))
@@ -264,12 +312,12 @@ class [[nodiscard]] result {
   }
 
   /// The value, or `other` in its place.
-  template <class U>
+  template <class U = T>
     requires(std::copy_constructible<T> && std::convertible_to<U, T>)
   constexpr T value_or(U&& other) const& {
     return has_value_ ? value_ : static_cast<T>(std::forward<U>(other));
   }
-  template <class U>
+  template <class U = T>
     requires(std::move_constructible<T> && std::convertible_to<U, T>)
   constexpr T value_or(U&& other) && {
     return has_value_ ? std::move(value_) : static_cast<T>(std::forward<U>(other));
@@ -281,9 +329,13 @@ class [[nodiscard]] result {
 
   /// `next(value)`, itself a result; an error goes past it.
   template <class F>
-  constexpr auto and_then(F&& next) & { return and_then_of(*this, std::forward<F>(next)); }
+  constexpr auto and_then(F&& next) & {
+    return and_then_of(*this, std::forward<F>(next));
+  }
   template <class F>
-  constexpr auto and_then(F&& next) const& { return and_then_of(*this, std::forward<F>(next)); }
+  constexpr auto and_then(F&& next) const& {
+    return and_then_of(*this, std::forward<F>(next));
+  }
   template <class F>
   constexpr auto and_then(F&& next) && {
     return and_then_of(std::move(*this), std::forward<F>(next));
@@ -291,71 +343,74 @@ class [[nodiscard]] result {
 
   /// A result of `f(value)`; an error goes past it.
   template <class F>
-  constexpr auto transform(F&& f) & { return transform_of(*this, std::forward<F>(f)); }
+  constexpr auto transform(F&& f) & {
+    return transform_of(*this, std::forward<F>(f));
+  }
   template <class F>
-  constexpr auto transform(F&& f) const& { return transform_of(*this, std::forward<F>(f)); }
+  constexpr auto transform(F&& f) const& {
+    return transform_of(*this, std::forward<F>(f));
+  }
   template <class F>
-  constexpr auto transform(F&& f) && { return transform_of(std::move(*this), std::forward<F>(f)); }
+  constexpr auto transform(F&& f) && {
+    return transform_of(std::move(*this), std::forward<F>(f));
+  }
 
   /// This result, or in place of an error what `recover(error)` returns, itself a `result<T>`.
   template <class F>
-    requires std::same_as<std::remove_cvref_t<std::invoke_result_t<F, keyspan::error const&>>, result>
+    requires(std::copy_constructible<T> && detail::returns<result, F, keyspan::error const&>)
   constexpr result or_else(F&& recover) const& {
     return has_value_ ? *this : std::invoke(std::forward<F>(recover), error_);
   }
   template <class F>
-    requires std::same_as<std::remove_cvref_t<std::invoke_result_t<F, keyspan::error const&>>, result>
+    requires(std::move_constructible<T> && detail::returns<result, F, keyspan::error const&>)
   constexpr result or_else(F&& recover) && {
     return has_value_ ? std::move(*this) : std::invoke(std::forward<F>(recover), error_);
   }
 
   /// The same value, or `f(error)` as the error.
   template <class F>
-    requires std::convertible_to<std::invoke_result_t<F, keyspan::error const&>, keyspan::error>
+    requires(std::copy_constructible<T> &&
+             detail::returns<keyspan::error, F, keyspan::error const&>)
   constexpr result transform_error(F&& f) const& {
     if (has_value_) return *this;
     return unexpected{std::invoke(std::forward<F>(f), error_)};
   }
   template <class F>
-    requires std::convertible_to<std::invoke_result_t<F, keyspan::error const&>, keyspan::error>
+    requires(std::move_constructible<T> &&
+             detail::returns<keyspan::error, F, keyspan::error const&>)
   constexpr result transform_error(F&& f) && {
     if (has_value_) return std::move(*this);
     return unexpected{std::invoke(std::forward<F>(f), error_)};
   }
 
-  template <class U>
-    requires requires(T const& a, U const& b) { { a == b } -> std::convertible_to<bool>; }
-  friend constexpr bool operator==(result const& a, result<U> const& b) {
-    if (a.has_value() != b.has_value()) return false;
-    return a.has_value() ? static_cast<bool>(*a == *b) : a.error() == b.error();
-  }
-  template <class U>
-    requires(!detail::is_result<U> && requires(T const& a, U const& b) {
-      { a == b } -> std::convertible_to<bool>;
-    })
-  friend constexpr bool operator==(result const& a, U const& b) {
-    return a.has_value() && static_cast<bool>(*a == b);
-  }
-  friend constexpr bool operator==(result const& a, unexpected const& b) {
-    return !a.has_value() && a.error() == b.error();
-  }
-
 #if KEYSPAN_STD_EXPECTED
-  constexpr result(std::expected<T, keyspan::error> other)
-      : result{from_other{}, std::move(other)} {}
-  constexpr result(std::unexpected<keyspan::error> const& other) noexcept
-      : error_{other.error()} {}
-  constexpr operator std::expected<T, keyspan::error>() const& {
+  template <class Other>
+    requires(std::same_as<std::remove_cvref_t<Other>, std::expected<T, keyspan::error>> &&
+             std::constructible_from<T, decltype(*std::declval<Other>())>)
+  constexpr result(Other&& other) : result{from_other{}, std::forward<Other>(other)} {}
+  constexpr result(std::unexpected<keyspan::error> const& other) noexcept : error_{other.error()} {}
+  constexpr operator std::expected<T, keyspan::error>() const&
+    requires std::copy_constructible<T>
+  {
     if (has_value_) return std::expected<T, keyspan::error>{std::in_place, value_};
     return std::unexpected{error_};
   }
-  constexpr operator std::expected<T, keyspan::error>() && {
+  constexpr operator std::expected<T, keyspan::error>() &&
+    requires std::move_constructible<T>
+  {
     if (has_value_) return std::expected<T, keyspan::error>{std::in_place, std::move(value_)};
     return std::unexpected{error_};
   }
 #endif
 
  private:
+  template <class>
+  friend class result;
+
+  template <class F, class... Args>
+  constexpr result(detail::made_by, F&& f, Args&&... args)
+      : value_(std::invoke(std::forward<F>(f), std::forward<Args>(args)...)), has_value_{true} {}
+
   struct from_other {};
 
   template <class Other>
@@ -379,26 +434,31 @@ class [[nodiscard]] result {
   template <class U>
   constexpr result& assign_value(U&& value) {
     if (has_value_) {
-      value_ = std::forward<U>(value);
-    } else if constexpr (std::is_nothrow_constructible_v<T, U>) {
-      std::construct_at(std::addressof(value_), std::forward<U>(value));
-      has_value_ = true;
-    } else {
-      // Made aside first: the error is still there when this throws.
-      T made(std::forward<U>(value));
+      if constexpr (std::is_arithmetic_v<T>) {
+        value_ = static_cast<T>(std::forward<U>(value));
+      } else {
+        value_ = std::forward<U>(value);
+      }
+    } else if constexpr (std::move_constructible<T>) {
+      // Made aside first: `value` may be a part of the error.
+      T made = static_cast<T>(std::forward<U>(value));
       construct_over_error(std::move(made));
+    } else {
+      construct_over_error(std::forward<U>(value));
     }
     return *this;
   }
 
-  constexpr void construct_over_error(T&& made) {
-    if constexpr (std::is_nothrow_move_constructible_v<T> || !KEYSPAN_EXCEPTIONS) {
-      std::construct_at(std::addressof(value_), std::move(made));
+  // Where the construction throws, the error is put back.
+  template <class U>
+  constexpr void construct_over_error(U&& value) {
+    if constexpr (std::is_nothrow_constructible_v<T, U> || !KEYSPAN_EXCEPTIONS) {
+      std::construct_at(std::addressof(value_), std::forward<U>(value));
     } else {
 #if KEYSPAN_EXCEPTIONS
       keyspan::error const kept = error_;
       try {
-        std::construct_at(std::addressof(value_), std::move(made));
+        std::construct_at(std::addressof(value_), std::forward<U>(value));
       } catch (...) {
         std::construct_at(std::addressof(error_), kept);
         throw;
@@ -406,6 +466,12 @@ class [[nodiscard]] result {
 #endif
     }
     has_value_ = true;
+  }
+
+  constexpr void give_value_to(result& failed) {
+    keyspan::error const kept = failed.error_;
+    failed.construct_over_error(std::move(value_));
+    assign_error(kept);
   }
 
   constexpr result& assign_error(keyspan::error const& error) {
@@ -422,12 +488,12 @@ class [[nodiscard]] result {
 
   template <class Self, class F>
   static constexpr auto and_then_of(Self&& self, F&& next) {
-    using next_result = std::remove_cvref_t<std::invoke_result_t<F, decltype(*std::declval<Self>())>>;
-    static_assert(detail::is_result<next_result>, "and_then takes a function that returns a result");
-    if (self.has_value_) {
-      return next_result{std::invoke(std::forward<F>(next), *std::forward<Self>(self))};
-    }
-    return next_result{unexpected{self.error_}};
+    using next_result =
+        std::remove_cvref_t<std::invoke_result_t<F, decltype(*std::declval<Self>())>>;
+    static_assert(detail::is_result<next_result>,
+                  "and_then takes a function that returns a result");
+    if (!self.has_value_) return next_result(unexpected{self.error_});
+    return static_cast<next_result>(std::invoke(std::forward<F>(next), *std::forward<Self>(self)));
   }
 
   template <class Self, class F>
@@ -438,7 +504,7 @@ class [[nodiscard]] result {
       std::invoke(std::forward<F>(f), *std::forward<Self>(self));
       return result<U>{};
     } else {
-      return result<U>{std::in_place, std::invoke(std::forward<F>(f), *std::forward<Self>(self))};
+      return result<U>(detail::made_by{}, std::forward<F>(f), *std::forward<Self>(self));
     }
   }
 
@@ -448,6 +514,24 @@ class [[nodiscard]] result {
   };
   bool has_value_ = false;
 };
+
+// Not friends: a value that converts to a result is compared as a value, and asking whether it can
+// be does not end in asking the same again.
+template <class T, class U>
+  requires detail::equality_comparable_values<T, U>
+constexpr bool operator==(result<T> const& a, result<U> const& b) {
+  if (a.has_value() != b.has_value()) return false;
+  return a.has_value() ? detail::equal_values(*a, *b) : a.error() == b.error();
+}
+template <class T, class U>
+  requires(!detail::is_result<U> && detail::equality_comparable_values<T, U>)
+constexpr bool operator==(result<T> const& a, U const& b) {
+  return a.has_value() && detail::equal_values(*a, b);
+}
+template <class T>
+constexpr bool operator==(result<T> const& a, unexpected const& b) {
+  return !a.has_value() && a.error() == b.error();
+}
 
 /// Success without a value, or an `error`.
 template <>
@@ -489,9 +573,10 @@ class [[nodiscard]] result<void> {
   template <class F>
   constexpr auto and_then(F&& next) const {
     using next_result = std::remove_cvref_t<std::invoke_result_t<F>>;
-    static_assert(detail::is_result<next_result>, "and_then takes a function that returns a result");
-    if (has_value_) return next_result{std::invoke(std::forward<F>(next))};
-    return next_result{unexpected{error_}};
+    static_assert(detail::is_result<next_result>,
+                  "and_then takes a function that returns a result");
+    if (!has_value_) return next_result(unexpected{error_});
+    return static_cast<next_result>(std::invoke(std::forward<F>(next)));
   }
   template <class F>
   constexpr auto transform(F&& f) const {
@@ -501,16 +586,16 @@ class [[nodiscard]] result<void> {
       std::invoke(std::forward<F>(f));
       return result<U>{};
     } else {
-      return result<U>{std::in_place, std::invoke(std::forward<F>(f))};
+      return result<U>(detail::made_by{}, std::forward<F>(f));
     }
   }
   template <class F>
-    requires std::same_as<std::remove_cvref_t<std::invoke_result_t<F, keyspan::error const&>>, result>
+    requires detail::returns<result, F, keyspan::error const&>
   constexpr result or_else(F&& recover) const {
     return has_value_ ? *this : std::invoke(std::forward<F>(recover), error_);
   }
   template <class F>
-    requires std::convertible_to<std::invoke_result_t<F, keyspan::error const&>, keyspan::error>
+    requires detail::returns<keyspan::error, F, keyspan::error const&>
   constexpr result transform_error(F&& f) const {
     if (has_value_) return *this;
     return unexpected{std::invoke(std::forward<F>(f), error_)};

@@ -1,11 +1,11 @@
-// keyspan/core/text.hpp — short text that lives inline, and the one way to ask a value for its text.
+// keyspan/core/text.hpp — short text that lives inline, and the one way to ask a value for its
+// text.
 //
 // Errors and tokens carry their text in themselves: no allocation, usable in constant expressions,
 // copied like an int.
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <compare>
 #include <concepts>
 #include <cstddef>
@@ -17,23 +17,37 @@
 
 namespace keyspan {
 
-template <class Piece>
-concept text_piece = std::convertible_to<Piece const&, std::string_view> ||
-                     (std::integral<Piece> && !std::same_as<Piece, bool>);
+namespace detail {
+// A wide character or a char8_t is neither a number nor a piece of UTF-8 by itself.
+template <class T>
+concept odd_character = std::same_as<T, wchar_t> || std::same_as<T, char8_t> ||
+                        std::same_as<T, char16_t> || std::same_as<T, char32_t>;
+}  // namespace detail
 
-/// At most `Capacity` bytes of UTF-8 held in the object. What does not fit is cut at a character and
-/// marked with "…", so that a cut text is seen to be one.
+/// What a text is put together from: text, a char, or an integer. A bool or a character of another
+/// encoding is none, for nobody could tell in which form it should appear.
+template <class Piece>
+concept text_piece =
+    std::convertible_to<Piece const&, std::string_view> ||
+    (std::integral<Piece> && !std::same_as<Piece, bool> && !detail::odd_character<Piece>);
+
+/// At most `Capacity` bytes of UTF-8 held in the object. What does not fit is cut at a character
+/// and marked with "…", so that a cut text is seen to be one.
 template <std::size_t Capacity>
 class inline_text {
-  static_assert(Capacity >= 3 && Capacity <= 0xFFFF, "room for the mark of a cut, and a short size");
+  static_assert(Capacity >= 3 && Capacity <= 0xFFFF,
+                "room for the mark of a cut, and a short size");
 
  public:
   constexpr inline_text() = default;
 
   /// The pieces one after another: text as it is, a char as a character, other integers in decimal.
+  /// Text converts by itself, a lone number does not.
   template <text_piece... Pieces>
     requires(sizeof...(Pieces) > 0)
-  constexpr explicit(false) inline_text(Pieces const&... pieces) {
+  constexpr explicit(sizeof...(Pieces) == 1 &&
+                     !(std::convertible_to<Pieces const&, std::string_view> && ...))
+      inline_text(Pieces const&... pieces) {
     append(pieces...);
   }
 
@@ -59,10 +73,16 @@ class inline_text {
                                                     inline_text const& b) noexcept {
     return a.view() <=> b.view();
   }
+  // Another text is compared as it is: made an inline_text first it could be cut.
   template <std::convertible_to<std::string_view> Text>
     requires(!std::same_as<Text, inline_text>)
   friend constexpr bool operator==(inline_text const& a, Text const& b) noexcept {
-    return a.view() == std::string_view{b};
+    return a.view() == std::string_view(b);
+  }
+  template <std::convertible_to<std::string_view> Text>
+    requires(!std::same_as<Text, inline_text>)
+  friend constexpr std::strong_ordering operator<=>(inline_text const& a, Text const& b) noexcept {
+    return a.view() <=> std::string_view(b);
   }
 
  private:
@@ -80,7 +100,7 @@ class inline_text {
   template <std::integral Integer>
   constexpr void append_decimal(Integer value) {
     // Digits are taken from the negative side, where the smallest value has room too.
-    char digits[std::numeric_limits<std::uintmax_t>::digits10 + 2]{};
+    char digits[std::numeric_limits<Integer>::digits10 + 2]{};  // one more digit, and a sign
     std::size_t first = sizeof digits;
     bool const negative = std::is_signed_v<Integer> && value < 0;
     do {

@@ -1,0 +1,245 @@
+// What the library does, to look at: six pumps send documents over a link that damages some of
+// them.
+//
+// Every document is written, sent, read strictly and compared with what was sent, bit for bit. On a
+// terminal a live table shows it, elsewhere plain lines do.
+#include <keyspan/keyspan.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <iomanip>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#if __has_include(<unistd.h>)
+#include <unistd.h>
+#endif
+
+namespace {
+
+bool is_terminal() {
+#if __has_include(<unistd.h>)
+  return isatty(STDOUT_FILENO) == 1;
+#else
+  return false;
+#endif
+}
+
+struct reading {
+  std::string pump;
+  std::uint32_t number = 0;
+  double value = 0;
+
+  friend bool operator==(reading const& a, reading const& b) {
+    return a.pump == b.pump && a.number == b.number &&
+           std::bit_cast<std::uint64_t>(a.value) == std::bit_cast<std::uint64_t>(b.value);
+  }
+};
+
+std::string write(reading const& r) {
+  std::string text;
+  keyspan::json_writer out{text};
+  out.begin_object().name("pump").string(r.pump).name("number").integer(r.number);
+  out.name("value").number(r.value).end_object();
+  return std::string{out.finish().value()};
+}
+
+keyspan::result<reading> parse(std::string_view text) {
+  keyspan::json_reader in{text};
+  reading out;
+  in.begin_object();
+  for (std::string_view name; in.next_member(name);) {
+    if (name == "pump") {
+      out.pump = in.string();
+    } else if (name == "number") {
+      out.number = in.integer<std::uint32_t>();
+    } else if (name == "value") {
+      out.value = in.number();
+    } else {
+      in.fail_here("no such member: ", name);
+    }
+  }
+  return in.finish(std::move(out));
+}
+
+// The same documents and the same damage on every machine.
+class dice {
+ public:
+  std::uint64_t operator()() {
+    std::uint64_t z = (state_ += 0x9E3779B97F4A7C15);
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9;
+    z = (z ^ z >> 27) * 0x94D049BB133111EB;
+    return z ^ z >> 31;
+  }
+  std::size_t below(std::size_t bound) { return static_cast<std::size_t>((*this)() % bound); }
+  // Any finite double, of a size that fits a table.
+  double value() {
+    std::uint64_t const exponent = 1023 - 20 + below(40);
+    return std::bit_cast<double>(((*this)() & 0x800F'FFFF'FFFF'FFFF) | exponent << 52);
+  }
+
+ private:
+  std::uint64_t state_ = 7;
+};
+
+// What a link can do to a document; each of these makes it something else than JSON.
+std::string damaged(std::string text, dice& roll) {
+  switch (roll.below(6)) {
+    case 0:  // cut off
+      return text.substr(0, 1 + roll.below(text.size() - 1));
+    case 1:  // a byte that begins no character
+      return text.replace(9 + roll.below(4), 1, "\xFF");
+    case 2:  // a comma too many
+      return text.insert(text.size() - 1, ",");
+    case 3:  // a leading zero
+      return text.insert(text.find("\"number\":") + 9, "0");
+    case 4:  // half of a surrogate pair
+      return text.insert(text.find("pump-"), "\\uD83D");
+    default:  // something behind the end
+      return text + "}";
+  }
+}
+
+struct row {
+  std::string pump;
+  std::uint64_t read = 0;
+  std::uint64_t refused = 0;
+  double last = 0;
+};
+
+struct refusal {
+  std::string text;
+  keyspan::error why;
+};
+
+keyspan::inline_text<16> bits_of(double value) {
+  std::array<char, 8> bytes{};
+  keyspan::store_be(bytes.data(), std::bit_cast<std::uint64_t>(value));
+  std::array<char, 16> digits{};
+  return keyspan::encode_hex(std::span{bytes}, digits);
+}
+
+class show {
+ public:
+  explicit show(bool is_live) : is_live_{is_live} {
+    for (int i = 1; i <= 6; ++i) rows_.push_back({.pump = "pump-" + std::to_string(i)});
+  }
+
+  void run() {
+    using clock = std::chrono::steady_clock;
+    auto const end = clock::now() + std::chrono::milliseconds{2200};
+    auto next_frame = clock::now();
+    for (int frame = 0; frame < frames; ++frame) {
+      for (int i = 0; i < documents_per_frame; ++i) send_one();
+      if (!is_live_ || clock::now() > end) continue;
+      draw();
+      std::this_thread::sleep_until(next_frame += std::chrono::milliseconds{50});
+    }
+    is_live_ ? draw() : print();
+  }
+
+  // Whether the demo may be believed: no damage passed, and no document was read wrongly.
+  bool is_right() const { return wrong_ == 0; }
+
+ private:
+  static constexpr int frames = 40;
+  static constexpr int documents_per_frame = 5'000;
+
+  void send_one() {
+    row& to = rows_[roll_.below(rows_.size())];
+    reading const sent{to.pump, ++number_, roll_.value()};
+    bool const is_damaged = roll_.below(40) == 0;
+    std::string const text = is_damaged ? damaged(write(sent), roll_) : write(sent);
+    auto const got = parse(text);
+    wrong_ += got.has_value() == is_damaged || (got && !(*got == sent));
+    if (got) {
+      ++to.read;
+      to.last = got->value;
+    } else {
+      ++to.refused;
+      if (refusals_.size() == 4) refusals_.erase(refusals_.begin());
+      refusals_.push_back({text, got.error()});
+    }
+  }
+
+  char const* colour(char const* code) const { return is_live_ ? code : ""; }
+
+  void table(std::ostream& out) const {
+    char const* const dim = colour("\033[2m");
+    char const* const off = colour("\033[0m");
+    out << dim << "  pump          read   refused           last value   its 64 bits" << off
+        << '\n';
+    std::uint64_t read = 0;
+    std::uint64_t refused = 0;
+    for (row const& r : rows_) {
+      std::ostringstream value;
+      value << std::setprecision(10) << r.last;
+      out << "  " << colour("\033[36m") << r.pump << off << std::setw(12) << r.read
+          << colour("\033[33m") << std::setw(10) << r.refused << off << std::setw(21) << value.str()
+          << "   " << dim << bits_of(r.last) << off << '\n';
+      read += r.read;
+      refused += r.refused;
+    }
+    out << dim << "  all   " << off << std::setw(12) << read << std::setw(10) << refused << "   "
+        << colour(wrong_ == 0 ? "\033[32m" : "\033[31m") << wrong_ << " read wrongly" << off
+        << '\n';
+  }
+
+  void last_refusals(std::ostream& out) const {
+    for (refusal const& r : refusals_) {
+      std::string shown;  // a byte that is no character would spoil the terminal
+      for (char c : r.text) shown += c == '\xFF' ? '?' : c;
+      out << "  " << shown << colour("\033[0m\033[K") << '\n'
+          << std::string(1 + r.why.position.column, ' ') << colour("\033[33m") << "^ " << r.why
+          << colour("\033[0m\033[K") << '\n';
+    }
+  }
+
+  void draw() {
+    std::ostringstream out;
+    if (lines_drawn_ != 0) out << "\033[" << lines_drawn_ << "A\r";
+    std::ostringstream body;
+    body << "\n  " << "\033[1mkeyspan " KEYSPAN_VERSION_STRING "\033[0m"
+         << "  six pumps, a link that damages one document in forty\033[K\n\n";
+    table(body);
+    body << "\n  \033[2mlast refused\033[0m\033[K\n";
+    last_refusals(body);
+    std::string const text = body.str();
+    lines_drawn_ = static_cast<int>(std::count(text.begin(), text.end(), '\n'));
+    out << text << std::flush;
+    std::cout << out.str() << std::flush;
+  }
+
+  void print() const {
+    std::cout << "keyspan " KEYSPAN_VERSION_STRING
+                 ": six pumps, a link that damages one document in forty\n\n";
+    table(std::cout);
+    std::cout << "\n  last refused\n";
+    last_refusals(std::cout);
+  }
+
+  bool is_live_;
+  dice roll_;
+  std::vector<row> rows_;
+  std::vector<refusal> refusals_;
+  std::uint32_t number_ = 0;
+  std::uint64_t wrong_ = 0;
+  int lines_drawn_ = 0;
+};
+
+}  // namespace
+
+int main() {
+  bool const is_plain = std::getenv("NO_COLOR") != nullptr || !is_terminal();
+  show demo{!is_plain};
+  demo.run();
+  return demo.is_right() ? 0 : 1;
+}
