@@ -9,6 +9,7 @@
 #include <array>
 #include <bit>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <iomanip>
@@ -165,12 +166,13 @@ class show {
       to.last = got->value;
     } else {
       ++to.refused;
-      if (refusals_.size() == 4) refusals_.erase(refusals_.begin());
+      if (refusals_.size() == 3) refusals_.erase(refusals_.begin());
       refusals_.push_back({text, got.error()});
     }
   }
 
   char const* colour(char const* code) const { return is_live_ ? code : ""; }
+  char const* clear_rest() const { return colour("\033[K"); }
 
   void table(std::ostream& out) const {
     char const* const dim = colour("\033[2m");
@@ -197,25 +199,26 @@ class show {
     for (refusal const& r : refusals_) {
       std::string shown;  // a byte that is no character would spoil the terminal
       for (char c : r.text) shown += c == '\xFF' ? '?' : c;
-      out << "  " << shown << colour("\033[0m\033[K") << '\n'
-          << std::string(1 + r.why.position.column, ' ') << colour("\033[33m") << "^ " << r.why
-          << colour("\033[0m\033[K") << '\n';
+      out << "  " << shown << clear_rest() << '\n'
+          << std::string(1 + r.why.position.column, ' ') << colour("\033[33m") << '^'
+          << colour("\033[0m") << clear_rest() << '\n'
+          << "  " << colour("\033[33m") << r.why << colour("\033[0m") << clear_rest() << '\n';
     }
   }
 
   void draw() {
-    std::ostringstream out;
-    if (lines_drawn_ != 0) out << "\033[" << lines_drawn_ << "A\r";
     std::ostringstream body;
-    body << "\n  " << "\033[1mkeyspan " KEYSPAN_VERSION_STRING "\033[0m"
-         << "  six pumps, a link that damages one document in forty\033[K\n\n";
+    body << "\n  \033[1mkeyspan " KEYSPAN_VERSION_STRING "\033[0m"
+         << "  six pumps, a link that damages one document in forty\n\n";
     table(body);
-    body << "\n  \033[2mlast refused\033[0m\033[K\n";
+    body << "\n  \033[2mlast refused\033[0m\n";
     last_refusals(body);
-    std::string const text = body.str();
-    lines_drawn_ = static_cast<int>(std::count(text.begin(), text.end(), '\n'));
-    out << text << std::flush;
-    std::cout << out.str() << std::flush;
+    std::string const frame = body.str();
+    // Lines must not wrap meanwhile: the next frame goes up by their number.
+    std::cout << "\033[?7l";
+    if (lines_drawn_ != 0) std::cout << "\033[" << lines_drawn_ << "A\r";
+    std::cout << frame << "\033[?7h" << std::flush;
+    lines_drawn_ = std::count(frame.begin(), frame.end(), '\n');
   }
 
   void print() const {
@@ -232,7 +235,7 @@ class show {
   std::vector<refusal> refusals_;
   std::uint32_t number_ = 0;
   std::uint64_t wrong_ = 0;
-  int lines_drawn_ = 0;
+  std::ptrdiff_t lines_drawn_ = 0;
 };
 
 }  // namespace

@@ -3,15 +3,33 @@
 #include <cstdlib>
 #include <new>
 
+#if defined(_MSC_VER)
+#include <malloc.h>
+#endif
+
 namespace {
 
 thread_local std::size_t count = 0;
 
 void* allocate(std::size_t size, std::size_t alignment) {
   ++count;
-  // aligned_alloc wants a multiple of the alignment.
-  std::size_t const rounded = (size + alignment - 1) / alignment * alignment;
-  return std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
+#if defined(_MSC_VER)
+  return _aligned_malloc(size, alignment);
+#else
+  // aligned_alloc wants a multiple of the alignment; where that does not exist there is no such
+  // size.
+  std::size_t const rounded =
+      size < alignment ? alignment : (size + alignment - 1) & ~(alignment - 1);
+  return rounded < size ? nullptr : std::aligned_alloc(alignment, rounded);
+#endif
+}
+
+void release(void* memory) {
+#if defined(_MSC_VER)
+  _aligned_free(memory);
+#else
+  std::free(memory);
+#endif
 }
 
 void* allocate_or_throw(std::size_t size, std::size_t alignment) {
@@ -36,15 +54,17 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
 void* operator new[](std::size_t size, std::align_val_t alignment) {
   return allocate_or_throw(size, static_cast<std::size_t>(alignment));
 }
-void* operator new(std::size_t size, std::nothrow_t const&) noexcept { return allocate(size, usual); }
+void* operator new(std::size_t size, std::nothrow_t const&) noexcept {
+  return allocate(size, usual);
+}
 void* operator new[](std::size_t size, std::nothrow_t const&) noexcept {
   return allocate(size, usual);
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept { release(memory); }
+void operator delete[](void* memory) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t) noexcept { release(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { release(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { release(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }

@@ -1,8 +1,10 @@
 // test/support/random.hpp — the same random numbers and distributions on every standard library.
 //
-// The standard distributions differ between libraries, so a seed would not reproduce a run. Everything
-// here is defined by its code alone.
+// The standard distributions differ between libraries, so a seed would not reproduce a run.
+// Everything here is defined by its code alone.
 #pragma once
+
+#include <keyspan/core/contract.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -39,6 +41,7 @@ class random {
 
   /// Each of 0 … bound-1 equally often; `bound` is at least 1.
   constexpr std::uint64_t below(std::uint64_t bound) {
+    keyspan::expects(bound > 0, "there is a number below the bound");
     // Numbers above the last whole multiple of `bound` would favour the small remainders.
     std::uint64_t const favoured = (~std::uint64_t{0} % bound + 1) % bound;
     for (;;) {
@@ -49,6 +52,7 @@ class random {
 
   /// Each of first … last equally often, both included.
   constexpr std::int64_t between(std::int64_t first, std::int64_t last) {
+    keyspan::expects(first <= last, "there is a number between first and last");
     auto const width = static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first);
     std::uint64_t const drawn = width == max() ? (*this)() : below(width + 1);
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(first) + drawn);
@@ -98,8 +102,8 @@ class random {
     return z ^ z >> 31;
   }
 
-  // The natural logarithm of a positive normal number, from plain arithmetic: the one in <cmath> differs
-  // between libraries in the last digit, which is enough to send a simulation another way.
+  // The natural logarithm of a positive normal number, from plain arithmetic: the one in <cmath>
+  // differs between libraries in the last digit, which is enough to send a simulation another way.
   static constexpr double log_of(double x) {
     auto const bits = std::bit_cast<std::uint64_t>(x);
     auto const exponent = static_cast<std::int64_t>(bits >> 52) - 1023;

@@ -9,10 +9,8 @@
 #include <keyspan/core/text.hpp>
 
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string_view>
 
 namespace keyspan {
@@ -125,7 +123,7 @@ inline constexpr errc_words errc_table[]{
     {errc::contended, "contended", "a write to the same item was in progress",
      "repeat the request after a short wait"},
     {errc::throttled, "throttled", "more was asked than the partition is provisioned for",
-     "wait as long as retry_after says, or provision more"},
+     "wait as long as retry_after_ms says, or provision more"},
     {errc::session_not_available, "session_not_available",
      "the replica has not yet seen what the session has",
      "repeat the read, or read in the region that was written to"},
@@ -194,7 +192,7 @@ struct wire_details {
   std::uint16_t status = 0;
   std::uint16_t substatus = 0;
   std::uint16_t attempts = 0;  ///< how often the request was sent
-  std::chrono::milliseconds retry_after{0};
+  std::uint32_t retry_after_ms = 0;
   inline_text<36> activity_id{};
   inline_text<80> endpoint{};  ///< host and port, never a path, a query or a credential
 
@@ -243,7 +241,7 @@ struct error {
     if (!wire.endpoint.empty()) detail("from ", wire.endpoint);
     if (!wire.activity_id.empty()) detail("activity ", wire.activity_id);
     if (wire.attempts > 1) detail("after ", wire.attempts, " attempts");
-    if (wire.retry_after.count() != 0) detail("retry after ", wire.retry_after.count(), " ms");
+    if (wire.retry_after_ms != 0) detail("retry after ", wire.retry_after_ms, " ms");
     if (separator == ", ") out.append(")");
     return out;
   }

@@ -1,11 +1,7 @@
 // keyspan/core/json.hpp — a small strict JSON reader and writer, for keys and cursors.
 //
-//   json_reader in{text};                             the reader walks once through a text that it
-//   in.begin_array();                                 has whole; the code that walks reads like the
-//   while (in.next_element()) sum += in.number();     schema of the text
-//   return in.finish(sum);
-//
-// Both keep the first error and do nothing after it, so that only the end has to ask.
+// The reader walks once over a text that it has whole, and the code that walks reads like the
+// schema of the text. Both keep the first error and do nothing after it: only the end has to ask.
 #pragma once
 
 #include <keyspan/core/bytes.hpp>
@@ -123,7 +119,7 @@ class json_names {
                       .hash = hash_of(name),
                       .base = base_};
     std::size_t slot = first_slot(added);
-    for (; slots_[slot] != 0; slot = (slot + 1) % slots_.size()) {
+    for (; slots_[slot] != 0; slot = next(slot)) {
       entry const& other = names_[slots_[slot] - 1];
       if (other.hash == added.hash && other.base == base_ && same_name(other, added)) return false;
     }
@@ -135,7 +131,7 @@ class json_names {
   constexpr void end_object() {
     while (count_ > base_) {
       std::size_t slot = first_slot(names_[count_ - 1]);
-      while (slots_[slot] != count_) slot = (slot + 1) % slots_.size();
+      while (slots_[slot] != count_) slot = next(slot);
       slots_[slot] = 0;
       --count_;
     }
@@ -167,8 +163,10 @@ class json_names {
   }
 
   constexpr std::size_t first_slot(entry const& name) const {
-    return (name.hash + name.base * 0x9E37'79B1u) % slots_.size();
+    return (name.hash + name.base * 0x9E37'79B1u) & (slots_.size() - 1);
   }
+
+  constexpr std::size_t next(std::size_t slot) const { return (slot + 1) & (slots_.size() - 1); }
 
   constexpr bool same_name(entry const& a, entry const& b) const;
 
@@ -181,14 +179,15 @@ class json_names {
     slots_ = more_slots_;
     for (std::uint32_t i = 0; i < count_; ++i) {
       std::size_t slot = first_slot(names_[i]);
-      while (slots_[slot] != 0) slot = (slot + 1) % slots_.size();
+      while (slots_[slot] != 0) slot = next(slot);
       slots_[slot] = i + 1;
     }
   }
 
   std::string_view text_;
   std::array<entry, 32> few_names_{};
-  std::array<std::uint32_t, 64> few_slots_{};  // 0, or the number of a name, counted from 1
+  std::array<std::uint32_t, 64>
+      few_slots_{};  // a power of two of them; 0, or the number of a name, counted from 1
   std::vector<entry> more_names_;
   std::vector<std::uint32_t> more_slots_;
   std::span<entry> names_{few_names_};
@@ -309,10 +308,9 @@ class json_reader {
   constexpr explicit json_reader(std::string_view text, json_reader_options options = {})
       : text_{text}, names_{text}, options_{options} {
     expects(options.max_depth <= max_json_depth, "max_depth is at most max_json_depth");
-    if (text.size() > std::numeric_limits<std::uint32_t>::max() - 1) {
+    if (text.size() > (std::numeric_limits<std::uint32_t>::max)() - 1) {
       text_ = {};
-      stop(keyspan::error{errc::too_large, "the text has ", text.size(),
-                          " bytes, which is 4 GiB or more"});
+      stop(keyspan::error{errc::too_large, "the text has 4 GiB or more"});
     } else if (text.starts_with("\xEF\xBB\xBF")) {
       refuse(0, keyspan::error{errc::malformed, "expected a value, found a byte order mark"});
     }
@@ -415,8 +413,8 @@ class json_reader {
     if (!ok()) return 0;
     auto const text = text_.substr(here_, scan.size);
     double const value = detail::nearest_double(scan, text);
-    if (value > std::numeric_limits<double>::max() || value < std::numeric_limits<double>::lowest())
-        [[unlikely]] {
+    if (value > (std::numeric_limits<double>::max)() ||
+        value < std::numeric_limits<double>::lowest()) [[unlikely]] {
       stop(detail::number_too_large(text).error().at(place_of(here_)));
       return 0;
     }
@@ -437,8 +435,8 @@ class json_reader {
     if (!begin_value(json_kind::number)) return 0;
     auto const scan = scan_number();
     if (!ok()) return 0;
-    constexpr auto greatest = +std::numeric_limits<Integer>::max();  // + makes an int of a char
-    constexpr auto least = +std::numeric_limits<Integer>::min();
+    constexpr auto greatest = +(std::numeric_limits<Integer>::max)();  // + makes an int of a char
+    constexpr auto least = +(std::numeric_limits<Integer>::min)();
     auto const text = text_.substr(here_, scan.size);
     std::uint64_t const limit = scan.is_negative ? 0 - static_cast<std::uint64_t>(least)
                                                  : static_cast<std::uint64_t>(greatest);
@@ -906,7 +904,7 @@ class json_writer {
     for (std::size_t i = 0;;) {
       auto const plain = text.substr(i, detail::plain_json_prefix(text.substr(i)));
       // DEL stands for itself in JSON, but not in a header.
-      i += options_.ascii ? std::min(plain.find('\x7F'), plain.size()) : plain.size();
+      i += options_.ascii ? (std::min)(plain.find('\x7F'), plain.size()) : plain.size();
       if (i >= text.size()) break;
       auto const character = decode_utf8(text, i);
       if (!character) {

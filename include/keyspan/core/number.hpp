@@ -1,13 +1,9 @@
 // keyspan/core/number.hpp — doubles from text and back, bit for bit, whatever the standard library.
 //
-// The grammar is JSON's: no sign but '-', no leading zeros, no hexadecimal, no infinity. The
-// nearest double is read, to even where two are as near; the fewest digits that give the same
-// double back are written, laid out as JavaScript does, so that every client of a service writes
-// the same text. The C locale plays no part.
-//
-// In constant expressions a number is read where its digits make at most 2^53 and its power of ten
-// lies between -22 and 22, and written where it is whole up to 2^53 or has at most 15 digits within
-// the same powers: every number a person writes down.
+// The grammar is JSON's. The nearest double is read, to even where two are as near; the fewest
+// digits that give the double back are written, laid out as JavaScript does. No locale plays a
+// part. Constant expressions know every number a person writes down: up to 2^53 as digits, or 15
+// digits, times a power of ten from -22 to 22.
 #pragma once
 
 #include <keyspan/core/contract.hpp>
@@ -120,7 +116,7 @@ constexpr scanned_number scan_number(std::string_view text) {
     std::int64_t exponent = 0;
     constexpr std::int64_t enough = 1'000'000'000'000'000'000;  // longer than any text
     for (; at != end && is_digit(*at); ++at)
-      exponent = std::min(exponent, enough / 10) * 10 + (*at - '0');
+      exponent = (std::min)(exponent, enough / 10) * 10 + (*at - '0');
     scan.exponent += below_zero ? -exponent : exponent;
   }
   return stop({});
@@ -304,8 +300,8 @@ constexpr shortest_digits shortest_digits_of(double value) {
 /// Errors: `malformed` where the text is no number, `not_representable` beyond the largest double,
 /// `too_large` for a text of 4 GiB.
 [[nodiscard]] constexpr result<double> read_number(std::string_view text) {
-  if (text.size() > std::numeric_limits<std::uint32_t>::max() - 1)
-    return fail(errc::too_large, "the text has ", text.size(), " bytes, which is 4 GiB or more");
+  if (text.size() > (std::numeric_limits<std::uint32_t>::max)() - 1)
+    return fail(errc::too_large, "the text has 4 GiB or more");
   auto const scan = detail::scan_number(text);
   if (!scan.expected.empty() || scan.size != text.size()) [[unlikely]] {
     auto const offset = static_cast<std::uint32_t>(scan.size);
@@ -315,7 +311,7 @@ constexpr shortest_digits shortest_digits_of(double value) {
             .at({.line = 1, .column = offset + 1, .offset = offset})};
   }
   double const value = detail::nearest_double(scan, text);
-  if (value > std::numeric_limits<double>::max() || value < std::numeric_limits<double>::lowest())
+  if (value > (std::numeric_limits<double>::max)() || value < std::numeric_limits<double>::lowest())
       [[unlikely]]
     return detail::number_too_large(text);
   return value;

@@ -10,7 +10,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <string_view>
 #include <type_traits>
@@ -114,13 +113,10 @@ class inline_text {
 
   constexpr void append_bytes(std::string_view more) {
     if (cut_) return;
-    if (more.size() <= Capacity - size_) {
-      std::copy(more.begin(), more.end(), bytes_ + size_);
-      size_ = static_cast<std::uint16_t>(size_ + more.size());
-      return;
-    }
-    std::size_t const fits = Capacity - size_;
-    std::copy(more.begin(), more.begin() + static_cast<std::ptrdiff_t>(fits), bytes_ + size_);
+    std::size_t const fits = (std::min)(more.size(), Capacity - size_);
+    std::copy_n(more.data(), fits, bytes_ + size_);
+    size_ = static_cast<std::uint16_t>(size_ + fits);
+    if (fits == more.size()) return;
     cut_ = true;
     std::size_t end = Capacity - mark.size();
     while (end > 0 && (static_cast<unsigned char>(bytes_[end]) & 0xC0) == 0x80) --end;

@@ -1,7 +1,7 @@
 // keyspan/core/version.hpp — which keyspan this is, and what the toolchain offers it.
 //
-// The only header of the library that defines macros. CMakeLists.txt and conanfile.py read the three
-// numbers from here, so they stand in one place.
+// The only header of the library that defines macros. CMakeLists.txt and conanfile.py read the
+// three numbers from here, so they stand in one place.
 #pragma once
 
 #include <version>

@@ -1,0 +1,14 @@
+# conanfile.py by a stand-in for Conan, and the consumer with the package that comes out.
+include(${CMAKE_CURRENT_LIST_DIR}/../tools.cmake)
+
+set(libcxx libstdc++11)
+if(CMAKE_CXX_FLAGS MATCHES "-stdlib=libc\\+\\+")
+  set(libcxx libc++)
+endif()
+run(COMMAND ${python} -B ${TREE}/test/package/conan/recipe_test.py ${TREE} ${OUT}/cache ${version} ${libcxx}
+            ${CMAKE_COMMAND} -G ${generator} -C ${SETTINGS} OUTPUT output)
+require_in("malformed at line 1, column 5" "${output}")
+# The language version comes from the profile, by way of CMakeToolchain.
+set(options -D CMAKE_PREFIX_PATH=${OUT}/cache/generators -D CMAKE_CXX_STANDARD=20)
+consume(find_package -isystem ${OUT}/cache/package/include ${options})
+consume(find_package_plain -I ${OUT}/cache/package/include ${options})

@@ -1,0 +1,11 @@
+# What add_subdirectory costs the project that does it: nothing.
+include(${CMAKE_CURRENT_LIST_DIR}/../tools.cmake)
+
+configure(${TREE}/test/package/guest ${OUT}/build -D KEYSPAN_TREE=${TREE})
+run(COMMAND ${CMAKE_COMMAND} --build ${OUT}/build)
+file(REMOVE_RECURSE ${OUT}/prefix)
+run(COMMAND ${CMAKE_COMMAND} --install ${OUT}/build --prefix ${OUT}/prefix)
+file(GLOB_RECURSE installed RELATIVE ${OUT}/prefix ${OUT}/prefix/*)
+if(NOT installed STREQUAL "guest/CMakeLists.txt")
+  message(FATAL_ERROR "the guest installs: ${installed}")
+endif()

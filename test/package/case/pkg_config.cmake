@@ -1,0 +1,18 @@
+include(${CMAKE_CURRENT_LIST_DIR}/../tools.cmake)
+
+set(ask ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${PREFIX}/share/pkgconfig ${pkg_config})
+run(COMMAND ${ask} --validate keyspan)
+run(COMMAND ${ask} --modversion keyspan OUTPUT found)
+string(STRIP "${found}" found)
+if(NOT found STREQUAL version)
+  message(FATAL_ERROR "pkg-config says that keyspan is ${found}, it is ${version}")
+endif()
+run(COMMAND ${ask} --cflags keyspan OUTPUT flags)
+separate_arguments(flags NATIVE_COMMAND "${flags}")
+separate_arguments(own NATIVE_COMMAND "${CMAKE_CXX_FLAGS} ${CMAKE_EXE_LINKER_FLAGS}")
+file(MAKE_DIRECTORY ${OUT})
+run(COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wold-style-cast
+            -Werror ${own} ${flags} ${other_includes} ${consumer}/main.cpp -o ${OUT}/consumer)
+run(COMMAND ${OUT}/consumer OUTPUT output)
+require_in("4 bytes" "${output}")
+require_in("malformed at line 1, column 5: not a hexadecimal digit" "${output}")

@@ -1,0 +1,24 @@
+# The overlay port by a stand-in for vcpkg, and the consumer with what it installed, moved as vcpkg does.
+include(${CMAKE_CURRENT_LIST_DIR}/../tools.cmake)
+
+run(COMMAND ${CMAKE_COMMAND} -D SETTINGS=${SETTINGS} -D GENERATOR=${generator} -D WORK=${OUT}/work
+            -D PORT_DIR=${TREE}/test/package/vcpkg/ports/keyspan -P ${TREE}/test/package/vcpkg/stand_in.cmake)
+file(REMOVE_RECURSE ${OUT}/installed)
+file(RENAME ${OUT}/work/packages ${OUT}/installed)
+consume(find_package -isystem ${OUT}/installed/include -D CMAKE_PREFIX_PATH=${OUT}/installed)
+consume(find_package_plain -I ${OUT}/installed/include -D CMAKE_PREFIX_PATH=${OUT}/installed)
+if(pkg_config)
+  run(COMMAND ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${OUT}/installed/share/pkgconfig
+              ${pkg_config} --cflags keyspan OUTPUT flags)
+  string(STRIP "${flags}" flags)
+  string(REGEX REPLACE "^-I" "" include "${flags}")
+  cmake_path(NORMAL_PATH include)
+  if(NOT include STREQUAL "${OUT}/installed/include")
+    message(FATAL_ERROR "keyspan.pc leads to ${flags}")
+  endif()
+endif()
+
+# What the port tells its user is what the consumer does.
+file(READ ${TREE}/test/package/vcpkg/ports/keyspan/usage usage)
+require_in("find_package(keyspan CONFIG REQUIRED)" "${usage}")
+require_in("PRIVATE keyspan::keyspan)" "${usage}")

@@ -1,0 +1,3 @@
+include(FetchContent)
+FetchContent_Declare(keyspan SOURCE_DIR ${KEYSPAN_TREE})
+FetchContent_MakeAvailable(keyspan)

@@ -1,0 +1,1 @@
+add_subdirectory(${KEYSPAN_TREE} keyspan SYSTEM)

@@ -1,0 +1,4 @@
+// reject: a byte has eight bits
+#ifndef KEYSPAN_GOOD_TWIN
+static_assert(sizeof(char) == 2, "a byte has seven bits");
+#endif
