@@ -1,0 +1,10 @@
+# cmake -DPROGRAM=… -DPAGE=… -P output.cmake: the page shows what the program prints, to the letter.
+execute_process(COMMAND ${PROGRAM} OUTPUT_VARIABLE printed RESULT_VARIABLE status)
+if(NOT status EQUAL 0 OR printed STREQUAL "")
+  message(FATAL_ERROR "${PROGRAM} ended with ${status} and printed: ${printed}")
+endif()
+file(READ ${PAGE} page)
+string(FIND "${page}" "\n```text\n${printed}```\n" place)
+if(place EQUAL -1)
+  message(FATAL_ERROR "No ```text block of ${PAGE} is what ${PROGRAM} prints:\n${printed}")
+endif()
