@@ -57,7 +57,7 @@ TEST_CASE("a name that is a macro elsewhere does not survive the macros") {
   check_accepted(after_macros("inline int least(int a, int b) { return (std::min)(a, b); }\n"));
   check_refused(after_macros("inline int least(int a, int b) { return std::min(a, b); }\n"), "min");
   check_refused(after_macros("inline int twice(int small) { return 2 * small; }\n"), "small");
-  check_refused(after_macros("template <class I> I next(I it) { return ++it; }\n"), "I is a macro");
+  check_refused(after_macros("template <class I> I next(I it) { return ++it; }\n"), "class I");
   check_refused(after_macros("enum class kind { OUT };\n"), "OUT");
 }
 
@@ -75,14 +75,15 @@ TEST_CASE("code that throws or asks for a type does not compile without exceptio
 TEST_CASE("an umbrella that includes all of range-v3 costs too much") {
   planted_tree tree;
   tree.with("keyspan/core.hpp", "#include <range/v3/all.hpp>\n")
-      .with("keyspan/key.hpp", "#include <vector>\n");
+      .with("keyspan/key.hpp", "#include <cstddef>\n");
   auto const root = shell_quoted(tree.root().string());
-  auto const end = run(shell_quoted(HOUSE_INCLUDE_COST) + " " + root + " " + root + " 1 2>&1");
+  auto const end = run(shell_quoted(HOUSE_INCLUDE_COST) + " " + root + " " + root + " 1 1.1 2>&1");
   INFO(end.output);
   CHECK(end.status == 1);
   CHECK(end.output.find("TOO MUCH") < end.output.find("key.hpp"));
   CHECK(end.output.find("TOO MUCH") == end.output.rfind("TOO MUCH"));
 }
+
 TEST_CASE("the cost of nothing is complained about") {
   planted_tree const tree;
   auto const root = shell_quoted(tree.root().string());

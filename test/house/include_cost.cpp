@@ -44,13 +44,14 @@ std::optional<std::string> measure(row& one, std::filesystem::path const& folder
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count != 3 && count != 4) {
-    std::fprintf(stderr, "usage: house_include_cost INCLUDE_FOLDER SCRATCH_FOLDER [ROUNDS]\n");
+  if (count < 3 || count > 5) {
+    std::fprintf(stderr,
+                 "usage: house_include_cost INCLUDE_FOLDER SCRATCH_FOLDER [ROUNDS [BOUND]]\n");
     return 2;
   }
   std::filesystem::path const include = arguments[1];
   std::filesystem::path const scratch = arguments[2];
-  int const most_rounds = count == 4 ? std::atoi(arguments[3]) : 3;
+  int const most_rounds = count >= 4 ? std::atoi(arguments[3]) : 3;
   std::vector<row> rows{{"nothing", "", 0},
                         {"<ranges> <string> <vector>",
                          "#include <ranges>\n#include <string>\n#include <vector>\n", 0}};
@@ -58,8 +59,8 @@ int main(int count, char** arguments) {
     auto const name = file.substr(8);
     // cosmos needs its JSON library.
     if (name.find('/') == std::string::npos && name != "cosmos.hpp")
-      rows.push_back(
-          {name, "#include \"" + (include / file).generic_string() + "\"\n", bound_of(name)});
+      rows.push_back({name, "#include \"" + (include / file).generic_string() + "\"\n",
+                      count == 5 ? std::atof(arguments[4]) : bound_of(name)});
   }
   if (rows.size() == 2) {
     std::fprintf(stderr, "there is no umbrella under %s\n", arguments[1]);
