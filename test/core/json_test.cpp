@@ -25,7 +25,6 @@ using keyspan::json_reader;
 using keyspan::json_writer;
 using keyspan::result;
 using keyspan::text_position;
-using keyspan::unexpected;
 using test::check;
 
 // [region: read_an_object]

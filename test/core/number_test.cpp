@@ -23,7 +23,6 @@ namespace {
 using keyspan::errc;
 using keyspan::max_number_text;
 using keyspan::read_number;
-using keyspan::result;
 using keyspan::write_number;
 using test::check;
 

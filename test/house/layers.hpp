@@ -7,7 +7,9 @@
 #include "complaint.hpp"
 
 #include <array>
+#include <cstddef>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -95,18 +97,22 @@ inline constexpr room rooms[]{
      .roof = umbrella::none},
 };
 
+constexpr std::size_t place_of(std::string_view name) {
+  std::size_t place = 0;
+  while (place < std::size(rooms) && rooms[place].name != name) ++place;
+  return place;
+}
+
 constexpr room const* find_room(std::string_view name) {
-  for (auto const& one : rooms)
-    if (one.name == name) return &one;
-  return nullptr;
+  std::size_t const place = place_of(name);
+  return place < std::size(rooms) ? &rooms[place] : nullptr;
 }
 
 static_assert(
     [] {
-      for (auto const& one : rooms)
-        for (auto const& step : one.may_include)
-          if (!step.module.empty() && !(find_room(step.module) && find_room(step.module) < &one))
-            return false;
+      for (std::size_t place = 0; place < std::size(rooms); ++place)
+        for (auto const& step : rooms[place].may_include)
+          if (!step.module.empty() && place_of(step.module) >= place) return false;
       return true;
     }(),
     "a module includes only modules that stand before it in the table");

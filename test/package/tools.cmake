@@ -59,6 +59,7 @@ function(consume by as include)
   if(EXISTS ${build}/compile_commands.json AND NOT MSVC)
     file(READ ${build}/compile_commands.json commands)
     string(REPLACE "-isystem " "-isystem" commands "${commands}")
+    string(REGEX REPLACE "[\\\"]" "" commands "${commands}")  # put there where a path has spaces
     cmake_path(NORMAL_PATH include)
     foreach(way IN ITEMS -I -isystem)
       string(FIND "${commands}" "${way}${include} " position)

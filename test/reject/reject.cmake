@@ -89,7 +89,7 @@ endif()
 
 # --- the compiler -----------------------------------------------------------------------------------
 
-file(STRINGS ${COMMANDS} entry REGEX "\"command\": .*${PROBE}\"")
+file(STRINGS ${COMMANDS} entry REGEX "\"command\": .*${PROBE}['\\\"]*\"")
 string(REGEX REPLACE ",[ \t]*$" "" entry "${entry}")
 string(JSON command ERROR_VARIABLE error GET "{${entry}}" command)
 if(error)

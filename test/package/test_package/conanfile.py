@@ -23,4 +23,5 @@ class TestPackageConan(ConanFile):
 
     def test(self):
         if can_run(self):
-            self.run(os.path.join(self.cpp.build.bindir, "consumer"), env="conanrun")
+            program = os.path.join(self.cpp.build.bindir, "consumer")
+            self.run(f'"{program}"', env="conanrun")
