@@ -20,15 +20,19 @@
 #include <thread>
 #include <vector>
 
-#if __has_include(<unistd.h>)
+#if __has_include(<sys/ioctl.h>) && __has_include(<unistd.h>)
+#include <sys/ioctl.h>
 #include <unistd.h>
 #endif
 
 namespace {
 
-bool is_terminal() {
-#if __has_include(<unistd.h>)
-  return isatty(STDOUT_FILENO) == 1;
+// Whether a table can be drawn over and over: a terminal that is high enough for it.
+bool can_be_live() {
+#if defined(TIOCGWINSZ)
+  winsize window{};
+  return isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 &&
+         window.ws_row > 23;
 #else
   return false;
 #endif
@@ -241,7 +245,7 @@ class show {
 }  // namespace
 
 int main() {
-  bool const is_plain = std::getenv("NO_COLOR") != nullptr || !is_terminal();
+  bool const is_plain = std::getenv("NO_COLOR") != nullptr || !can_be_live();
   show demo{!is_plain};
   demo.run();
   return demo.is_right() ? 0 : 1;

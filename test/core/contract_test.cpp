@@ -10,7 +10,6 @@
 
 namespace {
 
-
 constexpr bool a_kept_promise_costs_nothing_to_state() {
   keyspan::expects(true, "this is so");
   return true;

@@ -97,14 +97,14 @@ inline constexpr room rooms[]{
      .roof = umbrella::none},
 };
 
-constexpr std::size_t place_of(std::string_view name) {
+constexpr std::size_t floor_of(std::string_view name) {
   std::size_t place = 0;
   while (place < std::size(rooms) && rooms[place].name != name) ++place;
   return place;
 }
 
 constexpr room const* find_room(std::string_view name) {
-  std::size_t const place = place_of(name);
+  std::size_t const place = floor_of(name);
   return place < std::size(rooms) ? &rooms[place] : nullptr;
 }
 
@@ -112,7 +112,7 @@ static_assert(
     [] {
       for (std::size_t place = 0; place < std::size(rooms); ++place)
         for (auto const& step : rooms[place].may_include)
-          if (!step.module.empty() && place_of(step.module) >= place) return false;
+          if (!step.module.empty() && floor_of(step.module) >= place) return false;
       return true;
     }(),
     "a module includes only modules that stand before it in the table");

@@ -5,9 +5,11 @@
 // not compile. NDEBUG changes nothing.
 #pragma once
 
+#include <keyspan/core/version.hpp>
+
 #include <atomic>
 #include <cstdio>
-#include <exception>
+#include <cstdlib>
 #include <source_location>
 
 namespace keyspan {
@@ -18,7 +20,7 @@ struct violation {
   std::source_location where;
 };
 
-/// Hears of a broken promise. It may throw (tests do); when it returns the program is terminated.
+/// Hears of a broken promise. It may throw (tests do); when it returns the program is aborted.
 using contract_handler = void (*)(violation const&);
 
 /// Prints the violation to standard error; the handler in place until another one is set.
@@ -35,7 +37,7 @@ inline std::atomic<contract_handler> current_contract_handler{&print_violation};
 // Not constexpr on purpose: a constant expression that gets here does not compile.
 [[noreturn]] inline void promise_broken(char const* promise, std::source_location where) {
   current_contract_handler.load(std::memory_order_acquire)(violation{promise, where});
-  std::terminate();
+  std::abort();
 }
 
 }  // namespace detail

@@ -79,7 +79,7 @@ inline constexpr errc_words errc_table[]{
     {errc::invalid_utf8, "invalid_utf8", "the text is not well-formed UTF-8",
      "convert it to UTF-8 before handing it over"},
     {errc::not_representable, "not_representable", "the value has no exact form where it should go",
-     "use a finite number that a double holds exactly, or a string"},
+     "give a value of the form and range that the message names"},
     {errc::not_a_key, "not_a_key", "an object or an array stands where a key value belongs",
      "choose a path that leads to a string, a number, a boolean or null"},
     {errc::too_large, "too_large", "a stated limit was exceeded",

@@ -315,6 +315,10 @@ class json_reader {
       refuse(0, keyspan::error{errc::malformed, "expected a value, found a byte order mark"});
     }
   }
+  /// A text that ends with this line cannot be read after it.
+  template <class Text>
+    requires std::same_as<std::remove_const_t<Text>, std::string>
+  json_reader(Text&& temporary, json_reader_options = {}) = delete;
   json_reader(json_reader const&) = delete;
   json_reader& operator=(json_reader const&) = delete;
 

@@ -45,18 +45,17 @@ template <text_piece... Pieces>
 
 namespace detail {
 
-// An error's text as a C string, for interfaces that know no other.
+// A text as a C string, for interfaces that know no other.
+template <std::size_t Capacity>
 class c_text {
  public:
-  explicit c_text(error const& error) noexcept {
-    auto const text = error.to_text();
-    static_assert(sizeof bytes_ > decltype(text)::capacity());
+  explicit c_text(inline_text<Capacity> const& text) noexcept {
     bytes_[text.view().copy(bytes_, text.size())] = '\0';
   }
   char const* c_str() const noexcept { return bytes_; }
 
  private:
-  char bytes_[513];
+  char bytes_[Capacity + 1];
 };
 
 }  // namespace detail
@@ -65,13 +64,13 @@ class c_text {
 /// What `result::value()` throws where there is no value, and the item loop of a feed on an error.
 class failed : public std::exception {
  public:
-  explicit failed(keyspan::error error) noexcept : error_{error}, what_{error} {}
+  explicit failed(keyspan::error error) noexcept : error_{error}, what_{error.to_text()} {}
   keyspan::error const& error() const noexcept { return error_; }
   char const* what() const noexcept override { return what_.c_str(); }
 
  private:
   keyspan::error error_;
-  detail::c_text what_;
+  detail::c_text<512> what_;
 };
 #endif
 
@@ -81,8 +80,23 @@ namespace detail {
 #if KEYSPAN_EXCEPTIONS
   throw failed{error};
 #else
-  promise_broken(c_text{error}.c_str(), std::source_location::current());
+  promise_broken(c_text{error.to_text()}.c_str(), std::source_location::current());
 #endif
+}
+
+// The promise names the error too: why there is no value is what its reader wants to know.
+[[noreturn]] inline void tell_of_missing_value(error const& error) {
+  inline_text<600> const promise{"a result is read where it has a value; this one has the error ",
+                                 error.to_text()};
+  promise_broken(c_text{promise}.c_str(), std::source_location::current());
+}
+
+constexpr void value_is_missing(error const& error) {
+  if (std::is_constant_evaluated()) {
+    expects(false, "a result is read where it has a value");
+  } else {
+    tell_of_missing_value(error);
+  }
 }
 
 template <class>
@@ -157,7 +171,8 @@ struct made_by {};  // the constructor that takes a call, so that its prvalue ne
 template <class T>
 class [[nodiscard]] result {
   static_assert(detail::result_value<T>,
-                "result<T> holds an object type without const, and T is not an error type");
+                "result<T> holds an object type without const, and T is not an error type; for a "
+                "reference take a pointer");
 
   static constexpr bool trivially_copied = std::is_trivially_copy_constructible_v<T> &&
                                            std::is_trivially_copy_assignable_v<T> &&
@@ -424,7 +439,8 @@ class [[nodiscard]] result {
   }
 
   constexpr void expects_value() const {
-    expects(has_value_, "a result is read where it has a value");
+    if (!has_value_) [[unlikely]]
+      detail::value_is_missing(error_);
   }
   constexpr void throw_unless_value() const {
     if (!has_value_) [[unlikely]]
@@ -557,7 +573,10 @@ class [[nodiscard]] result<void> {
 
   constexpr bool has_value() const noexcept { return has_value_; }
   constexpr explicit operator bool() const noexcept { return has_value_; }
-  constexpr void operator*() const { expects(has_value_, "a result is read where it has a value"); }
+  constexpr void operator*() const {
+    if (!has_value_) [[unlikely]]
+      detail::value_is_missing(error_);
+  }
   constexpr void value() const {
     if (!has_value_) [[unlikely]]
       detail::throw_failed(error_);

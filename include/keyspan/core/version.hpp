@@ -4,6 +4,12 @@
 // three numbers from here, so they stand in one place.
 #pragma once
 
+#if !defined(__cpp_concepts) || !__has_include(<source_location>) || !__has_include(<version>)
+#error "keyspan is C++20: compile with -std=c++20 or newer, by g++ 12, clang 16 or newer"
+#elif defined(__clang__) && !defined(__apple_build_version__) && __clang_major__ < 16
+#error "keyspan needs clang 16 or newer"
+#endif
+
 #include <version>
 
 #define KEYSPAN_VERSION_MAJOR 0
