@@ -1,4 +1,5 @@
-// test/support/allocations.hpp — how often this thread has allocated, to prove that something does not.
+// test/support/allocations.hpp — how often this thread has allocated, to prove that something does
+// not.
 #pragma once
 
 #include <cstddef>

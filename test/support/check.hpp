@@ -1,4 +1,5 @@
-// test/support/check.hpp — one test body for both worlds: a constant expression and a running program.
+// test/support/check.hpp — one test body for both worlds: a constant expression and a running
+// program.
 #pragma once
 
 #include <catch2/catch_message.hpp>
@@ -21,6 +22,6 @@ constexpr void check(bool holds, std::source_location where = std::source_locati
 }  // namespace test
 
 /// Runs `constexpr bool body()` in a static_assert and once more as a test case of its name.
-#define CHECK_BOTH(body)   \
-  static_assert(body());   \
+#define CHECK_BOTH(body) \
+  static_assert(body()); \
   TEST_CASE(#body) { ::test::check(body()); }
