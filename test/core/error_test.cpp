@@ -40,9 +40,11 @@ constexpr std::string_view enumerator_of(errc code) {
     KIND(key_mismatch);
     KIND(gap);
     KIND(overlap);
+    KIND(invalid_range);
     KIND(unknown_range);
     KIND(conflicting_ranges);
     KIND(wrong_container);
+    KIND(scheme_mismatch);
     KIND(position_lost);
     KIND(out_of_order);
     KIND(bad_request);
@@ -54,6 +56,7 @@ constexpr std::string_view enumerator_of(errc code) {
     KIND(container_changed);
     KIND(precondition_failed);
     KIND(contended);
+    KIND(not_attempted);
     KIND(throttled);
     KIND(session_not_available);
     KIND(region_not_writable);

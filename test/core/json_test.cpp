@@ -982,4 +982,30 @@ TEST_CASE("texts without escapes are read, and fixed room is filled, without all
         }) == 1);
 }
 
+// Whoever sends a text must not choose how long it takes: names are compared with a bounded number.
+TEST_CASE(
+    "an object of too many names is refused, and names are counted while their object is open") {
+  auto const object_of = [](std::size_t names) {
+    std::string text{"{"};
+    for (std::size_t i = 0; i < names; ++i)
+      text += (i == 0 ? "\"n" : ",\"n") + std::to_string(i) + "\":0";
+    return text + "}";
+  };
+  auto const read = [](std::string const& text, keyspan::json_reader_options options) {
+    json_reader in{text, options};
+    in.skip();
+    return in.finish(true);
+  };
+  CHECK(read(object_of(4096), {}));
+  CHECK(read(object_of(4097), {}).error().code == errc::too_large);
+  CHECK(read(object_of(4097), {.max_names = 5000}));
+  CHECK(read(object_of(3), {.max_names = 3}));
+  auto const refused = read(object_of(4), {.max_names = 3}).error();
+  CHECK(std::string{refused.to_text()} ==
+        "too_large at line 1, column 23: the open objects have more than 3 names");
+  std::string const one_after_another = "[" + object_of(3) + "," + object_of(3) + "]";
+  CHECK(read(one_after_another, {.max_names = 3}));
+  CHECK(!read("{\"a\":" + object_of(3) + "}", {.max_names = 3}));
+}
+
 }  // namespace

@@ -322,6 +322,35 @@ TEST_CASE("numbers are read and written without allocation") {
         }) == 0);
 }
 
+// (2^53 + 1) / 2^1075 lies half-way between two doubles and has 768 significant digits: whoever
+// forgets one of them, or what may follow them, rounds wrongly.
+TEST_CASE("the longest number half-way between two doubles is read to its last digit") {
+  std::string digits = "9007199254740993";  // 2^53 + 1, times 5^1075 below
+  for (int i = 0; i < 1075; ++i) {
+    int carry = 0;
+    for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit) {
+      int const product = (*digit - '0') * 5 + carry;
+      *digit = static_cast<char>('0' + product % 10);
+      carry = product / 10;
+    }
+    if (carry != 0) digits.insert(digits.begin(), static_cast<char>('0' + carry));
+  }
+  REQUIRE(digits.size() == 768);
+  double const even = 0x1p-1022;
+  double const next = 0x1.0000000000001p-1022;
+  std::string const tail = "e-1075";
+  CHECK(reads(digits + tail, even));
+  std::string const zeros(500, '0');
+  CHECK(reads(digits + zeros + "e-1575", even));
+  CHECK(reads(digits + zeros + "1e-1576", next));
+  std::string below = digits;
+  below.back() = static_cast<char>(below.back() - 1);
+  CHECK(reads(below + zeros + "e-1575", even));
+  std::string above = digits;
+  above.back() = static_cast<char>(above.back() + 1);
+  CHECK(reads(above + zeros + "e-1575", next));
+}
+
 TEST_CASE("a number is written where there is room for any") {
   char room[max_number_text - 1];
   CHECK(test::promise_broken_by([&] { return write_number(1, room).has_value(); }) ==

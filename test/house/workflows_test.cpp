@@ -80,3 +80,19 @@ TEST_CASE("a command that ./dev does not know is complained about in .ci/run") {
       .with(".ci/run", "#!/bin/sh\n./dev test && ./dev prove\n");
   check_only_complaint(workflows(tree), ".ci/run", 2, "no command prove");
 }
+
+// What would be green for nothing if it were lost: no test that runs can see that it does not run.
+TEST_CASE("what runs everything says so") {
+  auto const says = [](char const* in, std::string_view words) {
+    INFO(in << " does not say: " << words);
+    CHECK(text_of(real_tree / in).find(words) != std::string::npos);
+  };
+  says(".ci/run", "\nexport CI=true\n");
+  says(".ci/run", "\npart ./dev test\n");
+  says(".ci/run", "\npart ./dev check asan tsan libcxx\n");
+  says(".ci/run", "\nexit $status\n");
+  says("CMakePresets.json", "-DKEYSPAN_TEST_ASAN -fsanitize=address,undefined");
+  says("CMakePresets.json", "-DKEYSPAN_TEST_TSAN -fsanitize=thread");
+  for (auto const& row : check_rows(real_tree))
+    if (row != "gcc") says(".github/workflows/ci.yml", row);
+}

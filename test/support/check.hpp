@@ -7,6 +7,12 @@
 
 #include <source_location>
 
+// A row of ./dev check that has lost its sanitizer would be green for nothing.
+#if (defined(KEYSPAN_TEST_ASAN) && !defined(__SANITIZE_ADDRESS__)) || \
+    (defined(KEYSPAN_TEST_TSAN) && !defined(__SANITIZE_THREAD__))
+#error "this preset is there for a sanitizer, and it is not on"
+#endif
+
 namespace test {
 
 // Not constexpr on purpose: a check that fails in a constant expression does not compile.

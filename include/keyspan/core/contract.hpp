@@ -14,7 +14,7 @@
 
 namespace keyspan {
 
-/// A promise that was not kept, and by whose call.
+/// A promise that was not kept, and where that was found.
 struct violation {
   char const* promise;  ///< the sentence that should have been true
   std::source_location where;

@@ -36,7 +36,8 @@ enum class json_kind : std::uint8_t { end, null, boolean, number, string, array,
 inline constexpr std::size_t max_json_depth = 1024;
 
 struct json_reader_options {
-  std::size_t max_depth = 64;  ///< at most `max_json_depth`
+  std::size_t max_depth = 64;    ///< at most `max_json_depth`
+  std::size_t max_names = 4096;  ///< of the members of all objects that are open at once
 };
 
 struct json_writer_options {
@@ -108,6 +109,7 @@ class json_names {
   json_names(json_names const&) = delete;
   json_names& operator=(json_names const&) = delete;
 
+  constexpr std::size_t count() const { return count_; }
   constexpr void begin_object() { base_ = count_; }
 
   // Whether the innermost object does not have this name yet. `name` is what the `size` bytes at
@@ -359,6 +361,12 @@ class json_reader {
     here_ = at_;
     auto const raw = scan_string();
     if (!ok()) return false;
+    // Names chosen to collide are compared with each other: the limit bounds the time they take.
+    if (names_.count() == options_.max_names) {
+      refuse(here_, keyspan::error{errc::too_large, "the open objects have more than ",
+                                   options_.max_names, " names"});
+      return false;
+    }
     std::string_view const read = meaning_of(raw);
     if (!names_.add(read, raw.begin, raw.end - raw.begin)) {
       refuse(here_,
