@@ -5,6 +5,7 @@
 #include <support/allocations.hpp>
 #include <support/check.hpp>
 #include <support/contracts.hpp>
+#include <support/copy_value.hpp>
 #include <support/random.hpp>
 
 #include <array>
@@ -26,6 +27,7 @@ using keyspan::json_writer;
 using keyspan::result;
 using keyspan::text_position;
 using test::check;
+using test::copy_value;
 
 // [region: read_an_object]
 struct stretch {
@@ -95,7 +97,6 @@ constexpr bool an_object_is_written_into_given_room() {
 CHECK_BOTH(an_object_is_written_into_given_room);
 
 // ---- the grammar
-// -----------------------------------------------------------------------------------
 
 constexpr result<std::string_view> skipped(std::string_view text) {
   json_reader in{text};
@@ -362,7 +363,6 @@ TEST_CASE("what json is not is refused, row by row") {
 }
 
 // ---- values
-// ----------------------------------------------------------------------------------------
 
 constexpr bool strings_are_read_with_their_escapes() {
   json_reader in{
@@ -525,7 +525,6 @@ constexpr bool an_error_of_another_origin_is_placed_in_this_text() {
 CHECK_BOTH(an_error_of_another_origin_is_placed_in_this_text);
 
 // ---- limits
-// ----------------------------------------------------------------------------------------
 
 std::string nested(std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
 
@@ -614,7 +613,6 @@ TEST_CASE("names are compared within their object, like in a plain model") {
 }
 
 // ---- bad texts never do worse than be refused
-// ------------------------------------------------------
 
 constexpr std::string_view samples[]{
     R"({"v":1,"container":"a\/b=","ranges":[{"min":"","max":"05C1","continuation":"\"12\"","n":-1.5e3},{"min":"05C1","max":"FF","continuation":null,"n":0}],"mode":true})",
@@ -658,7 +656,6 @@ TEST_CASE("every truncation and every change of one byte is taken or refused by 
 }
 
 // ---- writing
-// ---------------------------------------------------------------------------------------
 
 constexpr bool values_are_written_without_white_space() {
   std::array<char, 256> room{};
@@ -749,7 +746,6 @@ TEST_CASE("lack of room is told") {
 }
 
 // ---- promises
-// --------------------------------------------------------------------------------------
 
 TEST_CASE("a reader is asked for what can stand there") {
   std::string_view name;
@@ -824,42 +820,6 @@ TEST_CASE("a writer is given what can stand there") {
 }
 
 // ---- there and back
-// --------------------------------------------------------------------------------
-
-void copy_value(json_reader& in, json_writer& out) {
-  switch (in.peek()) {
-    case json_kind::end:
-      break;
-    case json_kind::null:
-      in.null();
-      out.null();
-      break;
-    case json_kind::boolean:
-      out.boolean(in.boolean());
-      break;
-    case json_kind::number:
-      out.number(in.number());
-      break;
-    case json_kind::string:
-      out.string(in.string());
-      break;
-    case json_kind::array:
-      in.begin_array();
-      out.begin_array();
-      while (in.next_element()) copy_value(in, out);
-      if (in.ok()) out.end_array();
-      break;
-    case json_kind::object:
-      in.begin_object();
-      out.begin_object();
-      for (std::string_view name; in.next_member(name);) {
-        out.name(name);
-        copy_value(in, out);
-      }
-      if (in.ok()) out.end_object();
-      break;
-  }
-}
 
 std::string rewritten(std::string_view text) {
   json_reader in{text};

@@ -29,7 +29,6 @@ using keyspan::unexpected;
 using test::check;
 
 // ---- types that are hard to hold
-// ------------------------------------------------------------------
 
 struct move_only {
   int n = 0;
@@ -113,7 +112,6 @@ bool throws_when(throwing::moment when, Action&& action, int passes = 0) {
 }
 
 // ---- construction
-// ---------------------------------------------------------------------------------
 
 // [region: example]
 constexpr result<int> half_of(int n) {
@@ -273,7 +271,6 @@ constexpr bool a_class_that_converts_to_a_result_does() {
 CHECK_BOTH(a_class_that_converts_to_a_result_does);
 
 // ---- what the type promises
-// -----------------------------------------------------------------------
 
 template <class T>
 concept can_be_held = requires { sizeof(result<T>); };
@@ -355,7 +352,6 @@ TEST_CASE("reading what is not there breaks a promise, and value() throws the er
 }
 
 // ---- changing
-// -------------------------------------------------------------------------------------
 
 constexpr bool every_assignment_between_the_two_states_works() {
   int alive = 0;
@@ -533,7 +529,6 @@ TEST_CASE("a result allocates nothing of its own") {
 }
 
 // ---- chains
-// ---------------------------------------------------------------------------------------
 
 constexpr bool chains_run_what_they_should_and_pass_the_rest_on() {
   auto const three = [] { return result<int>{3}; };
@@ -600,7 +595,6 @@ constexpr bool chains_hand_their_value_on_by_its_category() {
 CHECK_BOTH(chains_hand_their_value_on_by_its_category);
 
 // ---- comparison
-// -----------------------------------------------------------------------------------
 
 constexpr bool results_are_equal_in_state_and_content() {
   result<int> const one = 1;
@@ -621,7 +615,6 @@ constexpr bool results_are_equal_in_state_and_content() {
 CHECK_BOTH(results_are_equal_in_state_and_content);
 
 // ---- std::expected, where there is one
-// -----------------------------------------------------------
 
 #if KEYSPAN_STD_EXPECTED
 template <class T>

@@ -5,6 +5,8 @@
 #include <keyspan/core/json.hpp>
 #include <keyspan/core/utf8.hpp>
 
+#include <support/copy_value.hpp>
+
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -13,39 +15,9 @@
 namespace {
 
 using fuzz::require;
-using keyspan::json_kind;
 using keyspan::json_reader;
 using keyspan::json_writer;
-
-void copy_value(json_reader& in, json_writer& out) {
-  switch (in.peek()) {
-    case json_kind::end:
-      return;
-    case json_kind::null:
-      in.null();
-      return void(out.null());
-    case json_kind::boolean:
-      return void(out.boolean(in.boolean()));
-    case json_kind::number:
-      return void(out.number(in.number()));
-    case json_kind::string:
-      return void(out.string(in.string()));
-    case json_kind::array:
-      in.begin_array();
-      out.begin_array();
-      while (in.next_element()) copy_value(in, out);
-      if (in.ok()) out.end_array();
-      return;
-    case json_kind::object:
-      in.begin_object();
-      out.begin_object();
-      for (std::string_view name; in.next_member(name);) {
-        out.name(name);
-        copy_value(in, out);
-      }
-      if (in.ok()) out.end_object();
-  }
-}
+using test::copy_value;
 
 // The text of what was read, or nothing where it was refused.
 std::optional<std::string> rewritten(std::string_view text, bool ascii) {

@@ -32,7 +32,6 @@ using namespace std::chrono_literals;
 using keyspan::errc;
 
 // ---- documents
-// ------------------------------------------------------------------------------------
 
 struct document {
   struct array {
@@ -125,7 +124,6 @@ document random_document(test::random& random, int depth) {
 }
 
 // ---- as JSON and back
-// -----------------------------------------------------------------------------
 
 void write(document const& what, keyspan::json_writer& out) {
   struct visitor {
@@ -217,7 +215,6 @@ std::string text_of(sim::world const& w, document const& what, bool ascii) {
 }
 
 // ---- the link
-// -------------------------------------------------------------------------------------
 
 struct letter {
   std::size_t number;

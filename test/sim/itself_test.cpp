@@ -41,7 +41,6 @@ sim::entry const& entry_named(std::string_view name) {
 }
 
 // ---- time and order
-// -------------------------------------------------------------------------------
 
 TEST_CASE("events happen at their time, whatever the order they were scheduled in") {
   sim::world w{1};
@@ -132,7 +131,6 @@ TEST_CASE("an action need not be copyable, and one that never happened is freed 
 }
 
 // ---- coroutines
-// -----------------------------------------------------------------------------------
 
 sim::routine count_to(int end, int& counter, sim::world& w) {
   while (counter < end) {
@@ -164,7 +162,6 @@ TEST_CASE("a coroutine sleeps in virtual time, and takes its event with it when 
 }
 
 // ---- numbers and faults
-// ---------------------------------------------------------------------------
 
 TEST_CASE("an actor's numbers depend on the seed and its name alone") {
   sim::world a{7};
@@ -220,7 +217,6 @@ TEST_CASE("a fault strikes as often as it says") {
 }
 
 // ---- history
-// --------------------------------------------------------------------------------------
 
 TEST_CASE("one seed gives one history, and another seed another") {
   std::set<std::uint64_t> histories;
@@ -255,7 +251,6 @@ TEST_CASE("the history knows what, when and in which order") {
 }
 
 // ---- what is wrong
-// --------------------------------------------------------------------------------
 
 TEST_CASE("an invariant is looked at after every step") {
   auto const seen =
@@ -324,7 +319,6 @@ TEST_CASE("a world that does not repeat itself is a complaint") {
 }
 
 // ---- the command line
-// -----------------------------------------------------------------------------
 
 TEST_CASE("worlds are listed by name") {
   auto const listed = command({"--list"});

@@ -27,7 +27,6 @@ namespace {
 using test::check;
 
 // ---- random numbers
-// -------------------------------------------------------------------------------
 
 // Computed outside of this program from the published definitions of splitmix64 and xoshiro256**.
 constexpr bool a_seed_gives_the_published_stream() {
@@ -217,7 +216,6 @@ TEST_CASE("a fork is another stream, and leaves the parent where one draw would"
 }
 
 // ---- allocations
-// ----------------------------------------------------------------------------------
 
 // A compiler may leave out an allocation that nobody looks at.
 template <class T>
@@ -273,7 +271,6 @@ TEST_CASE("each thread counts its own allocations") {
 }
 
 // ---- checks and promises
-// --------------------------------------------------------------------------
 
 template <bool Holds>
 concept compiles_when_checked =

@@ -7,16 +7,7 @@ file(REMOVE_RECURSE ${OUT}/installed)
 file(RENAME ${OUT}/work/packages ${OUT}/installed)
 consume(find_package -isystem ${OUT}/installed/include -D CMAKE_PREFIX_PATH=${OUT}/installed)
 consume(find_package_plain -I ${OUT}/installed/include -D CMAKE_PREFIX_PATH=${OUT}/installed)
-if(pkg_config)
-  run(COMMAND ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${OUT}/installed/share/pkgconfig
-              ${pkg_config} --cflags keyspan OUTPUT flags)
-  string(STRIP "${flags}" flags)
-  string(REGEX REPLACE "^-I" "" include "${flags}")
-  cmake_path(NORMAL_PATH include)
-  if(NOT include STREQUAL "${OUT}/installed/include")
-    message(FATAL_ERROR "keyspan.pc leads to ${flags}")
-  endif()
-endif()
+pc_leads_to(${OUT}/installed/share/pkgconfig ${OUT}/installed/include)
 
 # What the port tells its user is what the consumer does.
 file(READ ${TREE}/test/package/vcpkg/ports/keyspan/usage usage)
