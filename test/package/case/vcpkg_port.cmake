@@ -1,10 +1,10 @@
 # The overlay port by a stand-in for vcpkg, and the consumer with what it installed, moved as vcpkg does.
 include(${CMAKE_CURRENT_LIST_DIR}/../tools.cmake)
 
-run(COMMAND ${CMAKE_COMMAND} -D SETTINGS=${SETTINGS} -D GENERATOR=${generator} -D WORK=${OUT}/work
+run(COMMAND ${CMAKE_COMMAND} -D SETTINGS=${SETTINGS} -D GENERATOR=${generator} -D WORK=${OUT}/made
             -D PORT_DIR=${TREE}/test/package/vcpkg/ports/keyspan -P ${TREE}/test/package/vcpkg/stand_in.cmake)
 file(REMOVE_RECURSE ${OUT}/installed)
-file(RENAME ${OUT}/work/packages ${OUT}/installed)
+file(RENAME ${OUT}/made/packages ${OUT}/installed)
 consume(find_package -isystem ${OUT}/installed/include -D CMAKE_PREFIX_PATH=${OUT}/installed)
 consume(find_package_plain -I ${OUT}/installed/include -D CMAKE_PREFIX_PATH=${OUT}/installed)
 pc_leads_to(${OUT}/installed/share/pkgconfig ${OUT}/installed/include)
