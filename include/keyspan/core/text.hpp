@@ -57,7 +57,10 @@ class inline_text {
     return *this;
   }
 
-  constexpr std::string_view view() const noexcept { return {bytes_, size_}; }
+  constexpr std::string_view view() const noexcept {
+    // Told to the optimiser, which otherwise warns of a copy that cannot happen.
+    return {bytes_, (std::min)(std::size_t{size_}, Capacity)};
+  }
   constexpr operator std::string_view() const noexcept { return view(); }
   constexpr std::size_t size() const noexcept { return size_; }
   constexpr bool empty() const noexcept { return size_ == 0; }
