@@ -46,6 +46,7 @@ class KeyspanConan(ConanFile):
         skipped = self.conf.get("tools.build:skip_test", default=False, check_type=bool)
         if wanted and not skipped:
             self.test_requires("catch2/[>=3.7 <4]")
+            self.test_requires("nlohmann_json/[>=3.11 <4]")
 
     def validate(self):
         check_min_cppstd(self, 20)

@@ -1,8 +1,9 @@
 // What the library does, to look at: six pumps send documents over a link that damages some of
-// them.
+// them, and each document that arrives goes to the partition that its key belongs to.
 //
-// Every document is written, sent, read strictly and compared with what was sent, bit for bit. On a
-// terminal a live table shows it, elsewhere plain lines do.
+// Every document is written, sent, read strictly and compared with what was sent, bit for bit; its
+// token is the one that Azure Cosmos DB computes. On a terminal a live table shows it, elsewhere
+// plain lines do.
 #include <keyspan/keyspan.hpp>
 
 #include <algorithm>
@@ -32,7 +33,7 @@ bool can_be_live() {
 #if defined(TIOCGWINSZ)
   winsize window{};
   return isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 &&
-         window.ws_row > 23;
+         window.ws_row > 28;
 #else
   return false;
 #endif
@@ -75,6 +76,16 @@ keyspan::result<reading> parse(std::string_view text) {
   return in.finish(std::move(out));
 }
 
+// How a reading is partitioned, and the container that it goes to: four partitions, new.
+constexpr auto by_pump = keyspan::key_of(&reading::pump);
+constexpr std::size_t partitions = 4;
+
+std::size_t partition_of(keyspan::token128 token) {
+  std::size_t i = partitions - 1;
+  while (token < keyspan::cosmos_v2.boundary(i, partitions)) --i;
+  return i;
+}
+
 // The same documents and the same damage on every machine.
 class dice {
  public:
@@ -115,6 +126,7 @@ std::string damaged(std::string text, dice& roll) {
 
 struct row {
   std::string pump;
+  keyspan::token128 token{};
   std::uint64_t read = 0;
   std::uint64_t refused = 0;
   double last = 0;
@@ -124,13 +136,6 @@ struct refusal {
   std::string text;
   keyspan::error why;
 };
-
-keyspan::inline_text<16> bits_of(double value) {
-  std::array<char, 8> bytes{};
-  keyspan::store_be(bytes.data(), std::bit_cast<std::uint64_t>(value));
-  std::array<char, 16> digits{};
-  return keyspan::encode_hex(std::span{bytes}, digits);
-}
 
 class show {
  public:
@@ -168,6 +173,8 @@ class show {
     if (got) {
       ++to.read;
       to.last = got->value;
+      to.token = keyspan::token_of(keyspan::cosmos_v2, by_pump(*got)).value();
+      ++arrived_[partition_of(to.token)];
     } else {
       ++to.refused;
       if (refusals_.size() == 3) refusals_.erase(refusals_.begin());
@@ -181,8 +188,8 @@ class show {
   void table(std::ostream& out) const {
     char const* const dim = colour("\033[2m");
     char const* const off = colour("\033[0m");
-    out << dim << "  pump          read   refused           last value   its 64 bits" << off
-        << '\n';
+    out << dim << "  pump          read   refused           last value   token      partition"
+        << off << '\n';
     std::uint64_t read = 0;
     std::uint64_t refused = 0;
     for (row const& r : rows_) {
@@ -190,13 +197,19 @@ class show {
       value << std::setprecision(10) << r.last;
       out << "  " << colour("\033[36m") << r.pump << off << std::setw(12) << r.read
           << colour("\033[33m") << std::setw(10) << r.refused << off << std::setw(21) << value.str()
-          << "   " << dim << bits_of(r.last) << off << '\n';
+          << "   " << dim << keyspan::to_hex(r.token).view().substr(0, 8) << "…  " << off
+          << partition_of(r.token) << '\n';
       read += r.read;
       refused += r.refused;
     }
     out << dim << "  all   " << off << std::setw(12) << read << std::setw(10) << refused << "   "
         << colour(wrong_ == 0 ? "\033[32m" : "\033[31m") << wrong_ << " read wrongly" << off
-        << '\n';
+        << "\n\n";
+    for (std::size_t i = 0; i < partitions; ++i) {
+      out << "  partition " << i << std::setw(12) << arrived_[i] << "  " << colour("\033[36m");
+      for (std::uint64_t stars = arrived_[i] * 40 / (read + 1); stars > 0; --stars) out << '*';
+      out << off << clear_rest() << '\n';
+    }
   }
 
   void last_refusals(std::ostream& out) const {
@@ -213,7 +226,7 @@ class show {
   void draw() {
     std::ostringstream body;
     body << "\n  \033[1mkeyspan " KEYSPAN_VERSION_STRING "\033[0m"
-         << "  six pumps, a link that damages one document in forty\n\n";
+         << "  six pumps, a link that damages one document in forty, four partitions\n\n";
     table(body);
     body << "\n  \033[2mlast refused\033[0m\n";
     last_refusals(body);
@@ -227,7 +240,7 @@ class show {
 
   void print() const {
     std::cout << "keyspan " KEYSPAN_VERSION_STRING
-                 ": six pumps, a link that damages one document in forty\n\n";
+                 ": six pumps, a link that damages one document in forty, four partitions\n\n";
     table(std::cout);
     std::cout << "\n  last refused\n";
     last_refusals(std::cout);
@@ -237,6 +250,7 @@ class show {
   dice roll_;
   std::vector<row> rows_;
   std::vector<refusal> refusals_;
+  std::array<std::uint64_t, partitions> arrived_{};
   std::uint32_t number_ = 0;
   std::uint64_t wrong_ = 0;
   std::ptrdiff_t lines_drawn_ = 0;

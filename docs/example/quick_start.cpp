@@ -1,40 +1,35 @@
-// Reads two documents strictly; the second one is wrong, and the error says where and why.
+// From a struct to its place in the hash space, as README.md shows it.
 // [region: quick_start]
 #include <keyspan/keyspan.hpp>
 
+#include <boost/hana/adapt_struct.hpp>
+
+#include <array>
 #include <iostream>
 #include <string>
-#include <string_view>
 
-struct reading {
-  std::string device;
-  double value = 0;
+struct review {
+  std::string id, article_id;
+  int rating = 0;
 };
+BOOST_HANA_ADAPT_STRUCT(review, id, article_id, rating);
 
-keyspan::result<reading> parse_reading(std::string_view text) {
-  keyspan::json_reader in{text};
-  reading out;
-  in.begin_object();
-  for (std::string_view name; in.next_member(name);) {
-    if (name == "device") {
-      out.device = in.string();
-    } else if (name == "value") {
-      out.value = in.number();
-    } else {
-      in.skip();
-    }
-  }
-  return in.finish(out);
-}
+// Said once: the reviews of an article live together. A misspelt member does not compile.
+constexpr auto by_article = keyspan::key_of<review>(keyspan::path<"/article_id">);
+
+// The very token that the service computes; the compiler can do it, too.
+static_assert(keyspan::to_hex(keyspan::token_of(keyspan::cosmos_v2,
+                                                keyspan::partition_key{"redmond"})) ==
+              "22E342F38A486A088463DFF7838A5963");
 
 int main() {
-  for (std::string_view text : {R"({"device": "pump-7", "value": 0.1})",  //
-                                R"({"device": "pump-8", "value": 01})"}) {
-    keyspan::result<reading> const r = parse_reading(text);
-    if (r) {
-      std::cout << r->device << " sent " << r->value << '\n';
+  for (review const& r : std::array{review{"r-1", "redmond", 5},  //
+                                    review{"r-2", "red\xFFmond", 1}}) {
+    auto const token = keyspan::token_of(keyspan::cosmos_v2, by_article(r));
+    if (token) {
+      std::cout << r.id << " lives at " << keyspan::to_hex(*token) << '\n';
     } else {
-      std::cout << r.error() << '\n';
+      std::cout << r.id << ": " << token.error() << '\n';
     }
   }
 }

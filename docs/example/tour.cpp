@@ -1,15 +1,15 @@
 // The walk of one document through the library, as docs/tour.md tells it.
 #include <keyspan/keyspan.hpp>
 
-#include <bit>
-#include <cstdint>
 #include <iostream>
+#include <string>
 #include <string_view>
 
 namespace {
 
 // [region: read]
 struct order {
+  std::string tenant;
   double amount = 0;
   bool paid = false;
 };
@@ -19,7 +19,9 @@ keyspan::result<order> parse_order(std::string_view text) {
   order out;
   in.begin_object();
   for (std::string_view name; in.next_member(name);) {
-    if (name == "amount") {
+    if (name == "tenant") {
+      out.tenant = in.string();
+    } else if (name == "amount") {
       out.amount = in.number();
     } else if (name == "paid") {
       out.paid = in.boolean();
@@ -31,15 +33,9 @@ keyspan::result<order> parse_order(std::string_view text) {
 }
 // [end: read]
 
-// [region: bytes]
-// The eight bytes of a double, most significant first, in hexadecimal.
-keyspan::inline_text<16> bits_of(double value) {
-  char bytes[8];
-  keyspan::store_be(bytes, std::bit_cast<std::uint64_t>(value));
-  char digits[16];
-  return keyspan::encode_hex(std::span{bytes}, digits);
-}
-// [end: bytes]
+// [region: key]
+constexpr auto by_tenant = keyspan::key_of(&order::tenant, &order::paid);
+// [end: key]
 
 // [region: promise]
 constexpr double price_of_one(order const& o, int pieces) {
@@ -47,25 +43,32 @@ constexpr double price_of_one(order const& o, int pieces) {
   return o.amount / pieces;
 }
 
-static_assert(price_of_one({.amount = 10, .paid = true}, 4) == 2.5);
-// static_assert(price_of_one({.amount = 10, .paid = true}, 0) == 0);   does not compile
-// [end: promise]
+static_assert(price_of_one({.tenant = {}, .amount = 10, .paid = true}, 4) == 2.5);
+// static_assert(price_of_one({.tenant = {}, .amount = 10, .paid = true}, 0) == 0);   does not
+// compile [end: promise]
 
 }  // namespace
 
 int main() {
   // [region: walk]
-  auto const amount_of = [](order const& o) { return o.amount; };
-
-  for (std::string_view text : {R"({"id": "o-1", "amount": 0.1, "paid": true})",  //
-                                R"({"id": "o-2", "amount": 0.1, "paid": yes})"}) {
-    keyspan::result<double> const amount = parse_order(text).transform(amount_of);
-    if (amount) {
-      std::cout << *amount << " is " << bits_of(*amount) << '\n';
-    } else {
-      std::cout << amount.error() << '\n'
-                << "  " << keyspan::advice_for(amount.error().code) << '\n';
+  for (std::string_view text : {R"({"tenant": "contoso", "amount": 0.1, "paid": true})",  //
+                                R"({"tenant": "contoso", "amount": 0.1, "paid": false})",
+                                R"({"tenant": "contoso", "amount": 0.1, "paid": yes})"}) {
+    keyspan::result<order> const read = parse_order(text);
+    if (!read) {
+      std::cout << read.error() << '\n' << "  " << keyspan::advice_for(read.error().code) << '\n';
+      continue;
     }
+    auto const key = by_tenant(*read);
+    auto const token = keyspan::token_of(keyspan::cosmos_multihash, key);
+    std::cout << *key << " lives at " << *keyspan::to_hex(token) << '\n';
   }
   // [end: walk]
+
+  // [region: prefix]
+  auto const everything =
+      keyspan::cosmos_multihash.prefix_bounds(keyspan::partition_key{"contoso"}, 2);
+  std::cout << "all of contoso, from " << keyspan::to_hex(everything->lower) << '\n'
+            << "           up to " << keyspan::to_hex(everything->upper) << '\n';
+  // [end: prefix]
 }

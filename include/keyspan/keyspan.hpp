@@ -2,3 +2,5 @@
 #pragma once
 
 #include <keyspan/core.hpp>
+#include <keyspan/hash.hpp>
+#include <keyspan/key.hpp>

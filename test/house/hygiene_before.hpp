@@ -113,3 +113,6 @@
 #if __has_include(<fast_float/fast_float.h>)
 #include <fast_float/fast_float.h>
 #endif
+#if __has_include(<nlohmann/json.hpp>)
+#include <nlohmann/json.hpp>
+#endif

@@ -8,6 +8,7 @@
 #include <keyspan/core/contract.hpp>
 #include <keyspan/core/text.hpp>
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -52,14 +53,36 @@ struct utf8_character {
   return {value, size};
 }
 
+namespace detail {
+// The first of the bytes that is not ASCII, by the top bits that are set; the first byte is lowest.
+constexpr std::size_t first_marked(std::uint64_t tops) {
+  return static_cast<std::size_t>(std::countr_zero(tops)) / 8;
+}
+}  // namespace detail
+
 /// How many bytes at the beginning are ASCII.
 [[nodiscard]] constexpr std::size_t ascii_prefix(std::string_view text) noexcept {
+  constexpr std::uint64_t tops = 0x8080'8080'8080'8080;
+  std::size_t const size = text.size();
   std::size_t i = 0;
-  while (text.size() - i >= 8 &&
-         (load_le<std::uint64_t>(text.data() + i) & 0x8080'8080'8080'8080) == 0)
+  while (size - i >= 8) {
+    auto const marked = load_le<std::uint64_t>(text.data() + i) & tops;
+    if (marked != 0) return i + detail::first_marked(marked);
     i += 8;
-  while (i < text.size() && static_cast<unsigned char>(text[i]) < 0x80) ++i;
-  return i;
+  }
+  if (i == 0) {
+    if (size >= 4) {
+      std::uint64_t const first = load_le<std::uint32_t>(text.data());
+      std::uint64_t const last = load_le<std::uint32_t>(text.data() + size - 4);
+      auto const marked = (first | last << 8 * (size - 4)) & tops;
+      return marked == 0 ? size : detail::first_marked(marked);
+    }
+    while (i < size && static_cast<unsigned char>(text[i]) < 0x80) ++i;
+    return i;
+  }
+  // The last eight bytes, some of them once more: what was passed over has no mark.
+  auto const marked = load_le<std::uint64_t>(text.data() + size - 8) & tops;
+  return marked == 0 ? size : size - 8 + detail::first_marked(marked);
 }
 
 /// How many bytes at the beginning are well-formed UTF-8: all of them, or the offset of the first

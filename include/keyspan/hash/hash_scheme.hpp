@@ -1,6 +1,7 @@
 // keyspan/hash/hash_scheme.hpp — how a partition key becomes a place in a space.
 #pragma once
 
+#include <keyspan/core/error.hpp>
 #include <keyspan/core/result.hpp>
 #include <keyspan/hash/token.hpp>
 #include <keyspan/key/key_value.hpp>
@@ -10,7 +11,6 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
-#include <type_traits>
 
 namespace keyspan {
 
@@ -52,7 +52,46 @@ concept splittable_scheme =
       { scheme.midpoint(t, end) } -> std::same_as<result<typename S::token_type>>;
     };
 
+/// A scheme whose tokens are read from hexadecimal text: a token type alone need not know which
+/// scheme's text it is, and a scheme may refuse what none of its keys can have.
+template <class S>
+concept hex_scheme = hash_scheme<S> && requires(S const& scheme, std::string_view text) {
+  { scheme.from_hex(text) } -> std::same_as<result<typename S::token_type>>;
+};
+
+/// A scheme that knows where the keys lie that begin with some values.
+template <class S>
+concept prefix_scheme =
+    hash_scheme<S> &&
+    requires(S const& scheme, std::span<key_value const> values, std::size_t paths) {
+      {
+        scheme.prefix_bounds(values, paths)
+      } -> std::same_as<result<token_bounds<typename S::token_type>>>;
+    };
+
+/// The upper end of a range of `scheme` from its text: FF is the end of the space.
+/// Errors: those of the scheme's `from_hex`.
+template <hex_scheme Scheme>
+[[nodiscard]] constexpr result<upper_end<typename Scheme::token_type>> upper_end_from_hex(
+    Scheme const& scheme, std::string_view text) {
+  using end = upper_end<typename Scheme::token_type>;
+  if (detail::is_text_of_space_end(text)) return end{space_end};
+  return scheme.from_hex(text).transform([](auto const& at) { return end{at}; });
+}
+
 namespace detail {
+
+// Only a hierarchical key has prefixes: of any other, some values say nothing about where it lies.
+constexpr result<void> whole_key_of(std::size_t values, std::size_t paths) {
+  if (values == paths) return {};
+  return fail(errc::key_mismatch, "too ", values < paths ? "few" : "many", " values: the key has ",
+              values, ", its container ", paths, paths == 1 ? " path" : " paths",
+              values < paths ? ", and only a hierarchical key has prefixes" : "");
+}
+
+constexpr unexpected nothing_between_bounds(std::size_t parts) {
+  return fail(errc::invalid_range, "there is no room between the bounds for ", parts, " parts");
+}
 
 struct token_of_key {
   /// A token, or a result of one, as the scheme gives it.
@@ -78,10 +117,35 @@ struct token_of_key {
   }
 };
 
+struct prefix_bounds_of_key {
+  template <prefix_scheme Scheme>
+  constexpr auto operator()(Scheme const& scheme, std::span<key_value const> values,
+                            std::size_t paths) const {
+    return scheme.prefix_bounds(values, paths);
+  }
+  template <prefix_scheme Scheme, key_like Key>
+  constexpr auto operator()(Scheme const& scheme, Key const& key, std::size_t paths) const {
+    return scheme.prefix_bounds(key.values(), paths);
+  }
+  template <prefix_scheme Scheme, key_like Key>
+  constexpr result<token_bounds<typename Scheme::token_type>> operator()(Scheme const& scheme,
+                                                                         result<Key> const& key,
+                                                                         std::size_t paths) const {
+    if (!key) return unexpected{key.error()};
+    return scheme.prefix_bounds(key->values(), paths);
+  }
+};
+
 }  // namespace detail
 
 /// The token of a key, a value, or a span of values: `token_of(cosmos_v2, key)`. Given a `result`,
 /// as an extractor returns it, the token is a `result` too. Allocates nothing.
 inline constexpr detail::token_of_key token_of{};
+
+/// Where the keys lie that begin with this one, in a container of so many paths:
+/// `prefix_bounds(cosmos_multihash, key, 3)`. A whole key has room for itself alone.
+/// Errors: `key_mismatch` for more values than paths, and for fewer where the scheme hashes them
+/// all at once.
+inline constexpr detail::prefix_bounds_of_key prefix_bounds{};
 
 }  // namespace keyspan

@@ -5,13 +5,14 @@
 //        every token is less than the end, so ranges up to it hold the greatest token as well
 #pragma once
 
-#include <keyspan/core/bytes.hpp>
 #include <keyspan/core/contract.hpp>
+#include <keyspan/core/error.hpp>
 #include <keyspan/core/result.hpp>
 #include <keyspan/core/text.hpp>
 
 #include <compare>
 #include <concepts>
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string_view>
@@ -36,6 +37,13 @@ concept hex_token = token<T> && requires(T const& t, std::string_view text) {
   { T::from_hex(text) } -> std::same_as<result<T>>;
 };
 
+namespace detail {
+template <class T>
+concept writes_hex = requires(T const& t) {
+  { t.to_hex() } -> std::convertible_to<std::string_view>;
+};
+}  // namespace detail
+
 /// The type of `space_end`.
 struct space_end_type {
   explicit constexpr space_end_type() = default;
@@ -46,6 +54,40 @@ struct space_end_type {
 /// What is greater than every token of every space; Cosmos DB writes it FF.
 inline constexpr space_end_type space_end{};
 
+namespace detail {
+
+// A token or none. Where there is a token to put in its place none is no optional: a compiler that
+// looks through one warns of values that are never read.
+template <class Token>
+class token_or_none : public std::optional<Token> {
+ public:
+  using std::optional<Token>::optional;
+};
+template <std::default_initializable Token>
+class token_or_none<Token> {
+ public:
+  constexpr token_or_none() = default;
+  constexpr explicit token_or_none(Token token) : token_{std::move(token)}, is_one_{true} {}
+  constexpr bool has_value() const noexcept { return is_one_; }
+  constexpr Token const& operator*() const noexcept { return token_; }
+
+ private:
+  Token token_{};
+  bool is_one_ = false;
+};
+
+constexpr bool is_text_of_space_end(std::string_view text) {
+  return text.size() == 2 && (text[0] == 'F' || text[0] == 'f') &&
+         (text[1] == 'F' || text[1] == 'f');
+}
+
+constexpr unexpected space_end_is_no_token() {
+  return fail(errc::not_representable,
+              "FF is the end of the space and no token; read it as an upper_end");
+}
+
+}  // namespace detail
+
 /// Where a range of tokens ends: before a token, or nowhere before the space does.
 template <token Token>
 class upper_end {
@@ -53,7 +95,7 @@ class upper_end {
   constexpr upper_end(Token at) : at_{std::move(at)} {}
   constexpr upper_end(space_end_type) {}
 
-  constexpr bool is_space_end() const noexcept { return !at_; }
+  constexpr bool is_space_end() const noexcept { return !at_.has_value(); }
   /// Requires `!is_space_end()`.
   constexpr Token const& at() const {
     expects(at_.has_value(), "the range ends before the space does");
@@ -62,13 +104,13 @@ class upper_end {
 
   /// The token's text, or FF.
   constexpr auto to_hex() const
-    requires hex_token<Token>
+    requires detail::writes_hex<Token>
   {
-    using text = decltype(at_->to_hex());
-    return at_ ? at_->to_hex() : text{std::string_view{"FF"}};
+    using text = decltype((*at_).to_hex());
+    return is_space_end() ? text{std::string_view{"FF"}} : (*at_).to_hex();
   }
   constexpr auto to_text() const
-    requires hex_token<Token>
+    requires detail::writes_hex<Token>
   {
     return to_hex();
   }
@@ -76,19 +118,20 @@ class upper_end {
   [[nodiscard]] static constexpr result<upper_end> from_hex(std::string_view text)
     requires hex_token<Token>
   {
-    if (text == "FF" || text == "ff") return upper_end{space_end};
+    if (detail::is_text_of_space_end(text)) return upper_end{space_end};
     auto const at = Token::from_hex(text);
     if (!at) return unexpected{at.error()};
     return upper_end{*at};
   }
 
   friend constexpr bool operator==(upper_end const& a, upper_end const& b) {
-    return a.is_space_end() == b.is_space_end() && (a.is_space_end() || *a.at_ == *b.at_);
+    if (a.is_space_end() || b.is_space_end()) return a.is_space_end() == b.is_space_end();
+    return *a.at_ == *b.at_;
   }
   friend constexpr auto operator<=>(upper_end const& a, upper_end const& b)
       -> std::compare_three_way_result_t<Token> {
-    if (a.at_ && b.at_) return *a.at_ <=> *b.at_;
-    return a.is_space_end() <=> b.is_space_end();
+    if (a.is_space_end() || b.is_space_end()) return a.is_space_end() <=> b.is_space_end();
+    return *a.at_ <=> *b.at_;
   }
   friend constexpr bool operator==(upper_end const& a, Token const& b) {
     return !a.is_space_end() && *a.at_ == b;
@@ -100,7 +143,7 @@ class upper_end {
   }
 
  private:
-  std::optional<Token> at_{};
+  detail::token_or_none<Token> at_{};
 };
 
 /// The tokens from `lower` on and before `upper`.
@@ -115,17 +158,14 @@ struct token_bounds {
 namespace detail {
 
 struct to_hex_of {
-  template <class T>
-    requires requires(T const& t) {
-      { t.to_hex() } -> std::convertible_to<std::string_view>;
-    }
+  template <writes_hex T>
   constexpr auto operator()(T const& t) const {
     return t.to_hex();
   }
   // An error passes through, so that the text of a failure is that failure.
-  template <hex_token Token>
-  constexpr auto operator()(result<Token> const& t) const {
-    return t.transform([](Token const& value) { return value.to_hex(); });
+  template <writes_hex T>
+  constexpr auto operator()(result<T> const& t) const {
+    return t.transform([](T const& value) { return value.to_hex(); });
   }
 };
 
@@ -139,7 +179,7 @@ struct from_hex_to {
 }  // namespace detail
 
 /// A token's or an upper end's bytes in upper-case hexadecimal, as the service writes them; the
-/// minimum is the empty text. Allocates nothing. The text of a failed `result` is its error.
+/// minimum is the empty text. Given a `result`, the text is a `result` too. Allocates nothing.
 inline constexpr detail::to_hex_of to_hex{};
 
 /// The token whose hexadecimal text this is, in either case.

@@ -14,6 +14,7 @@
 #include <functional>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 namespace keyspan {
 
@@ -24,11 +25,15 @@ struct token128 {
 
   /// 32 upper-case digits, most significant first; the minimum is the empty text.
   constexpr inline_text<32> to_hex() const {
-    if (high == 0 && low == 0) return {};
+    if ((high | low) == 0) return {};
+    char digits[32];
+    if (!std::is_constant_evaluated()) {
+      detail::encode_hex_words(high, low, digits);
+      return inline_text<32>{std::string_view{digits, sizeof digits}};
+    }
     std::array<unsigned char, 16> bytes{};
     store_be(bytes.data(), high);
     store_be(bytes.data() + 8, low);
-    char digits[32];
     return inline_text<32>{encode_hex(std::span{bytes}, digits)};
   }
   constexpr inline_text<32> to_text() const { return to_hex(); }
@@ -36,9 +41,7 @@ struct token128 {
   /// Up to 32 digits of either case; where there are fewer, zeros follow.
   /// Errors: `malformed`, `too_large`; `not_representable` for FF, which is the end and no token.
   [[nodiscard]] static constexpr result<token128> from_hex(std::string_view text) {
-    if (text == "FF" || text == "ff")
-      return fail(errc::not_representable,
-                  "FF is the end of the space and no token; read it as an upper_end");
+    if (detail::is_text_of_space_end(text)) return detail::space_end_is_no_token();
     std::array<unsigned char, 16> bytes{};
     auto const size = decode_hex(text, std::span{bytes});
     if (!size) return unexpected{size.error()};
@@ -50,6 +53,44 @@ struct token128 {
 };
 
 static_assert(hex_token<token128>);
+
+namespace detail {
+
+// Arithmetic modulo 2^128, in two words: not every machine has such integers.
+constexpr token128 sum(token128 a, token128 b) {
+  std::uint64_t const low = a.low + b.low;
+  return {a.high + b.high + (low < a.low), low};
+}
+
+constexpr token128 difference(token128 a, token128 b) {
+  return {a.high - b.high - (a.low < b.low), a.low - b.low};
+}
+
+constexpr token128 product(token128 a, std::uint64_t by) {
+  std::uint64_t const half = 0xFFFF'FFFF;
+  std::uint64_t const low = (a.low & half) * (by & half);
+  std::uint64_t const first = (a.low >> 32) * (by & half) + (low >> 32);
+  std::uint64_t const second = (a.low & half) * (by >> 32) + (first & half);
+  std::uint64_t const carried = (a.low >> 32) * (by >> 32) + (first >> 32) + (second >> 32);
+  return {a.high * by + carried, second << 32 | (low & half)};
+}
+
+// Requires a divisor other than 0. Digit by digit as on paper; a digit is one bit.
+constexpr token128 quotient(token128 a, std::uint64_t by) {
+  token128 digits{a.high / by, 0};
+  std::uint64_t rest = a.high % by;
+  for (int bit = 63; bit >= 0; --bit) {
+    bool const carried = rest >> 63 != 0;
+    rest = rest << 1 | (a.low >> bit & 1);
+    if (carried || rest >= by) {
+      rest -= by;
+      digits.low |= std::uint64_t{1} << bit;
+    }
+  }
+  return digits;
+}
+
+}  // namespace detail
 
 }  // namespace keyspan
 

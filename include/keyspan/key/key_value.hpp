@@ -63,31 +63,49 @@ template <class T>
 inline constexpr bool is_optional<std::optional<T>> = true;
 
 template <class T>
-concept key_text = std::convertible_to<T const&, std::string_view> &&
-                   !std::same_as<T, std::nullptr_t>;
+concept key_text =
+    std::convertible_to<T const&, std::string_view> && !std::same_as<T, std::nullptr_t>;
 template <class T>
-concept key_integer = std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char> &&
-                      !odd_character<T>;
+concept key_integer = std::integral<T> && sizeof(T) <= sizeof(std::uint64_t) &&
+                      !std::same_as<T, bool> && !std::same_as<T, char> && !odd_character<T>;
 template <class T>
 concept key_number = key_integer<T> || std::same_as<T, double> || std::same_as<T, float>;
 
 template <class T>
-concept plain_key_input = std::same_as<T, key_value> || std::same_as<T, undefined_type> ||
-                          std::same_as<T, null_type> || std::same_as<T, bool> || key_number<T> ||
-                          key_text<T>;
+concept plain_key_input =
+    std::same_as<T, key_value> || std::same_as<T, undefined_type> || std::same_as<T, null_type> ||
+    std::same_as<T, bool> || key_number<T> || key_text<T>;
 
 template <class T>
 struct can_be_key_value : std::bool_constant<plain_key_input<T>> {};
 template <class T>
-struct can_be_key_value<std::optional<T>> : std::bool_constant<plain_key_input<T>> {};
+struct can_be_key_value<std::optional<T>>
+    : std::bool_constant<plain_key_input<std::remove_const_t<T>>> {};
 
 // What owns its characters: a value that borrows them must not outlive it.
 template <class T>
-struct owns_key_text
-    : std::bool_constant<key_text<T> && !std::same_as<T, std::string_view> &&
-                         !std::is_pointer_v<T> && !std::is_array_v<T>> {};
+struct owns_key_text : std::bool_constant<key_text<T> && !std::same_as<T, std::string_view> &&
+                                          !std::is_pointer_v<T> && !std::is_array_v<T>> {};
 template <class T>
-struct owns_key_text<std::optional<T>> : owns_key_text<T> {};
+struct owns_key_text<std::optional<T>> : owns_key_text<std::remove_const_t<T>> {};
+
+// The characters, up to the first NUL where they stand in an array or behind a pointer.
+template <key_text T>
+constexpr std::string_view key_text_of(T const& value) {
+  if constexpr (std::is_bounded_array_v<T>) {
+    std::string_view const all{value, std::extent_v<T>};  // an array that is full has no NUL
+    return all.substr(0, all.find('\0'));
+  } else {
+    if constexpr (std::is_pointer_v<T>)
+      expects(value != nullptr, "a char pointer that is a key value points at text");
+    return value;
+  }
+}
+
+// By its bits: no arithmetic with an infinity is a constant expression.
+constexpr bool is_finite(double value) {
+  return (std::bit_cast<std::uint64_t>(value) >> 52 & 0x7FF) != 0x7FF;
+}
 
 // Compares as UTF-16 code units do. Bytes of UTF-8 compare like code points, and these differ from
 // code units in one place: U+E000 to U+FFFF stand behind the surrogates.
@@ -171,12 +189,14 @@ class key_value {
   friend constexpr bool operator==(key_value const& a, key_value const& b) noexcept {
     if (a.kind_ != b.kind_) return false;
     switch (a.kind_) {
-      case key_kind::boolean: return a.boolean_ == b.boolean_;
-      case key_kind::number: return a.number_ == b.number_;
+      case key_kind::boolean:
+        return a.boolean_ == b.boolean_;
+      case key_kind::number:
+        return a.number_ == b.number_;
       case key_kind::string:
-        return std::string_view{a.characters_, a.size_} ==
-               std::string_view{b.characters_, b.size_};
-      default: return true;
+        return std::string_view{a.characters_, a.size_} == std::string_view{b.characters_, b.size_};
+      default:
+        return true;
     }
   }
   /// By kind, then false before true, numbers by size, strings by their UTF-16 code units.
@@ -184,14 +204,16 @@ class key_value {
                                                     key_value const& b) noexcept {
     if (a.kind_ != b.kind_) return a.kind_ <=> b.kind_;
     switch (a.kind_) {
-      case key_kind::boolean: return a.boolean_ <=> b.boolean_;
+      case key_kind::boolean:
+        return a.boolean_ <=> b.boolean_;
       case key_kind::number:
         return a.number_ < b.number_   ? std::strong_ordering::less
                : a.number_ > b.number_ ? std::strong_ordering::greater
                                        : std::strong_ordering::equal;
       case key_kind::string:
         return detail::compare_utf16({a.characters_, a.size_}, {b.characters_, b.size_});
-      default: return std::strong_ordering::equal;
+      default:
+        return std::strong_ordering::equal;
     }
   }
 
@@ -221,12 +243,10 @@ class key_value {
       kind_ = key_kind::number;
       number_ = static_cast<double>(value);
       if constexpr (std::integral<type>) return is_exact(value);
-      number_ += 0.0;  // makes +0 of -0
-      return number_ - number_ == 0;
+      if (number_ == 0) number_ = 0;  // +0 in place of -0
+      return detail::is_finite(number_);
     } else {
-      if constexpr (std::is_pointer_v<type>)
-        expects(value != nullptr, "a char pointer that is a key value points at text");
-      std::string_view const text{value};
+      std::string_view const text = detail::key_text_of(value);
       kind_ = key_kind::string;
       characters_ = text.data();
       size_ = text.size();
@@ -256,12 +276,11 @@ class key_value {
       return error{errc::not_representable, value,
                    " is no number that a double holds exactly; make it a string"};
     } else if constexpr (detail::key_number<type>) {
-      return error{errc::not_representable,
-                   value != value ? "not-a-number is no key value"
-                   : value < 0    ? "minus infinity is no key value"
-                                  : "infinity is no key value"};
+      return error{errc::not_representable, value != value ? "not-a-number is no key value"
+                                            : value < 0    ? "minus infinity is no key value"
+                                                           : "infinity is no key value"};
     } else if constexpr (detail::key_text<type>) {
-      std::string_view const text{value};
+      std::string_view const text = detail::key_text_of(value);
       std::string_view const sound = text.substr(0, utf8_prefix(text));
       return error{errc::invalid_utf8, "a key value is UTF-8, this text is not from byte ",
                    sound.size(), " on"}
@@ -289,11 +308,21 @@ namespace detail {
 // The value as one element of a JSON text; the writer's errors cannot happen to a key value.
 constexpr void write_key_value(json_writer& out, key_value const& value) {
   switch (value.kind()) {
-    case key_kind::undefined: out.begin_object().end_object(); break;
-    case key_kind::null: out.null(); break;
-    case key_kind::boolean: out.boolean(value.boolean()); break;
-    case key_kind::number: out.number(value.number()); break;
-    case key_kind::string: out.string(value.string()); break;
+    case key_kind::undefined:
+      out.begin_object().end_object();
+      break;
+    case key_kind::null:
+      out.null();
+      break;
+    case key_kind::boolean:
+      out.boolean(value.boolean());
+      break;
+    case key_kind::number:
+      out.number(value.number());
+      break;
+    case key_kind::string:
+      out.string(value.string());
+      break;
   }
 }
 
@@ -314,10 +343,14 @@ struct std::hash<keyspan::key_value> {
   std::size_t operator()(keyspan::key_value const& value) const noexcept {
     auto const kind = static_cast<std::size_t>(value.kind()) * 0x9E37'79B9u;
     switch (value.kind()) {
-      case keyspan::key_kind::boolean: return kind + value.boolean();
-      case keyspan::key_kind::number: return kind ^ std::hash<double>{}(value.number());
-      case keyspan::key_kind::string: return std::hash<std::string_view>{}(value.string());
-      default: return kind;
+      case keyspan::key_kind::boolean:
+        return kind + value.boolean();
+      case keyspan::key_kind::number:
+        return kind ^ std::hash<double>{}(value.number());
+      case keyspan::key_kind::string:
+        return std::hash<std::string_view>{}(value.string());
+      default:
+        return kind;
     }
   }
 };

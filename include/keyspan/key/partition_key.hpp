@@ -60,16 +60,15 @@ class partition_key_view {
   constexpr partition_key_view(partition_key const& owner) noexcept;
   partition_key_view(partition_key const&& temporary) = delete;
 
-  /// The key, or why one of the values is none. Errors: those of `key_value::from`.
+  /// The key, or why one of the values is none, and which. Errors: those of `key_value::from`.
   template <class... Values>
     requires(at_most_three_key_values<Values...> && (borrowable_key_input<Values> && ...))
   [[nodiscard]] static constexpr result<partition_key_view> from(Values&&... values) {
-    partition_key_view made;
-    if ((made.add(values) && ...)) [[likely]]
-      return made;
-    error refusal{errc::not_representable};
-    static_cast<void>((refuses(values, refusal) || ...));
-    return unexpected{refusal};
+    // Made where it is returned: copied in wide words it would wait for its narrow ones.
+    result<partition_key_view> made{std::in_place};
+    if (!(made->add(values) && ...)) [[unlikely]]
+      made = refusal(*made, values...);
+    return made;
   }
 
   constexpr std::size_t size() const noexcept { return size_; }
@@ -114,14 +113,24 @@ class partition_key_view {
   }
 
  private:
+  template <class... Values>
+  static constexpr unexpected refusal(partition_key_view made, Values const&... values) {
+    error why{errc::not_representable};
+    std::size_t number = 0;
+    static_cast<void>((made.ended_with(++number, values, why) || ...));
+    if (sizeof...(Values) == 1) return unexpected{why};
+    error const numbered{why.code, "value ", made.size_, " of the key: ", why.text};
+    return unexpected{numbered.at(why.position)};
+  }
+
   template <class T>
   constexpr bool add(T const& value) {
     return values_[size_++].assign(value);
   }
+  // Whether the value of this number was the last that was tried; then why it was refused.
   template <class T>
-  static constexpr bool refuses(T const& value, error& why) {
-    key_value tried;
-    if (tried.assign(value)) return false;
+  constexpr bool ended_with(std::size_t number, T const& value, error& why) const {
+    if (number != size_) return false;
     why = key_value::why_not(value);
     return true;
   }
@@ -213,7 +222,7 @@ class partition_key {
   }
   constexpr ~partition_key() = default;
 
-  /// The key, or why one of the values is none. Errors: those of `key_value::from`.
+  /// The key, or why one of the values is none, and which. Errors: those of `key_value::from`.
   template <class... Values>
     requires(at_most_three_key_values<Values...> && (key_input<Values> && ...))
   [[nodiscard]] static constexpr result<partition_key> from(Values const&... values) {
@@ -305,7 +314,7 @@ struct std::hash<keyspan::partition_key_view> {
   std::size_t operator()(keyspan::partition_key_view const& key) const noexcept {
     std::size_t all = key.size();
     for (keyspan::key_value const& value : key)
-      all = (all << 5 | all >> (sizeof(all) * 8 - 5)) * static_cast<std::size_t>(0x9E37'79B9'7F4A'7C15u) ^
+      all = all * static_cast<std::size_t>(0x9E37'79B9'7F4A'7C15u) ^
             std::hash<keyspan::key_value>{}(value);
     return all;
   }

@@ -69,7 +69,8 @@ check(len(made.required) == 2, "a compiler without the setting libcxx is no libc
 
 check(required("build_requirements") == [], "a user of the package builds no test framework")
 tests = {"user.keyspan:tests": True}
-check([r.split("/")[0] for r in required("build_requirements", tests)] == ["catch2"], "tests want Catch2")
+check([r.split("/")[0] for r in required("build_requirements", tests)] == ["catch2", "nlohmann_json"],
+      "tests want Catch2 and nlohmann_json")
 tests["tools.build:skip_test"] = True
 check(required("build_requirements", tests) == [], "tools.build:skip_test is obeyed")
 

@@ -1,0 +1,6 @@
+// keyspan/law.hpp — all laws: checks that a type of yours keeps what a concept demands of it.
+#pragma once
+
+#include <keyspan/law/finding.hpp>
+#include <keyspan/law/hash_scheme.hpp>
+#include <keyspan/law/placement.hpp>

@@ -1,0 +1,8 @@
+// reject: key_input
+#include <keyspan/key/key_value.hpp>
+
+#ifdef KEYSPAN_GOOD_TWIN
+keyspan::key_value const value{"abc"};
+#else
+keyspan::key_value const value{u8"abc"};
+#endif
