@@ -22,12 +22,13 @@ struct row {
   double best = 1e9;
 };
 
-// range-v3 and coroutines begin with feed: below it a header costs little more than its standard
-// headers.
+// range-v3 and coroutines begin with feed: below it an umbrella costs core, which is little more
+// than its standard headers, and what its own headers say.
 double bound_of(std::string const& umbrella) {
   if (umbrella == "keyspan.hpp") return 8;
-  for (std::string const light : {"core.hpp", "key.hpp", "hash.hpp", "range.hpp", "async.hpp"})
-    if (umbrella == light) return 3.5;
+  if (umbrella == "core.hpp") return 3.5;
+  for (std::string const light : {"key.hpp", "hash.hpp", "range.hpp", "async.hpp"})
+    if (umbrella == light) return 5.5;
   return 6;
 }
 

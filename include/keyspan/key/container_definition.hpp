@@ -1,5 +1,4 @@
-// keyspan/key/container_definition.hpp — where the items of a container have their partition key
-// and their row key.
+// keyspan/key/container_definition.hpp — where the items of a container have their two keys.
 //
 //   documents_container<"/tenant", "/user/id">()   one to three paths, the row key is id
 //   mongodb_container<"address.city">()            a shard key, the row key is _id

@@ -1,5 +1,4 @@
-// keyspan/key/key_component.hpp — what one value of a key is taken from: a member, a path, or any
-// function of the document.
+// keyspan/key/key_component.hpp — what one value of a key is taken from.
 //
 //   &review::article_id      a member, or a member function
 //   path<"/user/id">         a path through described structs, or through documents
