@@ -14,5 +14,5 @@ file(MAKE_DIRECTORY ${OUT})
 run(COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wold-style-cast
             -Werror ${own} ${flags} ${other_includes} ${consumer}/main.cpp -o ${OUT}/consumer)
 run(COMMAND ${OUT}/consumer OUTPUT output)
-require_in("4 bytes" "${output}")
-require_in("malformed at line 1, column 5: not a hexadecimal digit" "${output}")
+require_in("22E342F38A486A088463DFF7838A5963" "${output}")
+require_in("invalid_utf8 at line 1, column 4" "${output}")
