@@ -70,11 +70,17 @@ int main() {
 
   // [region: token]
   auto const token = keyspan::token_of(keyspan::cosmos_multihash, orders.key(o));
-  auto const of_tenant = keyspan::cosmos_multihash.prefix_bounds(everything, orders.path_count());
-  std::cout << std::boolalpha
-            << "under its tenant: " << (of_tenant->lower <= *token && of_tenant->upper > *token)
-            << '\n';
+  auto const of_tenant =
+      keyspan::prefix_bounds(keyspan::cosmos_multihash, everything, orders.path_count());
+  std::cout << std::boolalpha << "under its tenant: " << of_tenant->contains(*token) << '\n';
   // [end: token]
+
+  // [region: partition]
+  std::size_t const partitions = 5;
+  std::size_t partition = partitions - 1;
+  while (*token < keyspan::cosmos_multihash.boundary(partition, partitions)) --partition;
+  std::cout << "partition " << partition << " of " << partitions << '\n';
+  // [end: partition]
 
   // [region: wire]
   std::string const header =

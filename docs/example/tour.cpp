@@ -66,8 +66,7 @@ int main() {
   // [end: walk]
 
   // [region: prefix]
-  auto const everything =
-      keyspan::cosmos_multihash.prefix_bounds(keyspan::partition_key{"contoso"}, 2);
+  auto const everything = keyspan::prefix_bounds(keyspan::cosmos_multihash, "contoso", 2);
   std::cout << "all of contoso, from " << keyspan::to_hex(everything->lower) << '\n'
             << "           up to " << keyspan::to_hex(everything->upper) << '\n';
   // [end: prefix]

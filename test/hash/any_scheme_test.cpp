@@ -158,6 +158,36 @@ TEST_CASE("what is too large for the fixed scheme is too large for this one") {
   CHECK(t.error() == token_of(cosmos_v1, values).error());
 }
 
+TEST_CASE("a token has the node that it has under the fixed scheme") {
+  partition_key const key{"redmond"};
+  CHECK(keyspan::placement_key(*token_of(any_scheme{cosmos_v1}, key)) ==
+        keyspan::placement_key(*token_of(cosmos_v1, key)));
+  CHECK(keyspan::placement_key(*token_of(any_scheme{cosmos_v2}, key)) ==
+        keyspan::placement_key(token_of(cosmos_v2, key)));
+  CHECK(keyspan::placement_key(*token_of(any_scheme{cosmos_multihash}, key)) ==
+        keyspan::placement_key(token_of(cosmos_multihash, key)));
+}
+
+TEST_CASE("behind the end of the space there is no token") {
+  for (auto const* text : {"FF", "ff", "FF00", "FFFF"}) {
+    CAPTURE(text);
+    CHECK(cosmos_v1.from_hex(text).error().code == errc::not_representable);
+    CHECK(cosmos_v2.from_hex(text).error().code == errc::not_representable);
+    CHECK(cosmos_multihash.from_hex(text).error().code == errc::not_representable);
+  }
+}
+
+TEST_CASE("bounds that are the wrong way round are said to be") {
+  auto const reversed = "invalid_range: the upper bound is not above the lower one";
+  CHECK(cosmos_v2.midpoint({5, 0}, token128{2, 0}).error().to_text() == reversed);
+  CHECK(
+      cosmos_multihash.midpoint(*cosmos_multihash.from_hex("22"), *cosmos_multihash.from_hex("11"))
+          .error()
+          .to_text() == reversed);
+  CHECK(cosmos_v1.midpoint(cosmos_v1.boundary(2, 3), cosmos_v1.boundary(1, 3)).error().to_text() ==
+        reversed);
+}
+
 TEST_CASE("a token of another scheme breaks a promise") {
   any_scheme const scheme = cosmos_v2;
   constexpr auto promise = "a scheme is asked about its own tokens";

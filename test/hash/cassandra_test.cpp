@@ -130,6 +130,31 @@ constexpr bool a_key_of_columns_is_hashed_as_its_bytes_in_a_row() {
 }
 CHECK_BOTH(a_key_of_columns_is_hashed_as_its_bytes_in_a_row);
 
+// The length is two bytes, the greater one first.
+TEST_CASE("a long value of a key of columns stands behind both bytes of its length") {
+  test::random random{42};
+  std::string text(65535, '\0');
+  for (char& byte : text) byte = static_cast<char>(random.below(128));
+  auto const as_column = [](std::string_view value) {
+    std::string bytes{static_cast<char>(value.size() / 256), static_cast<char>(value.size() % 256)};
+    return bytes.append(value).append(1, '\0');
+  };
+  for (std::size_t const size : {255u, 256u, 257u, 300u, 511u, 512u, 4096u, 32768u, 65528u}) {
+    INFO(size << " bytes");
+    std::string_view const value = std::string_view{text}.substr(0, size);
+    CHECK(keyspan::token_of(cassandra, partition_key_view{value, "x"}) ==
+          keyspan::cassandra_token(as_column(value) + as_column("x")));
+    CHECK(keyspan::token_of(cassandra, partition_key_view{"x", value}) ==
+          keyspan::cassandra_token(as_column("x") + as_column(value)));
+  }
+  std::string_view const both = std::string_view{text}.substr(0, 300);
+  CHECK(keyspan::token_of(cassandra, partition_key_view{both, "", both}) ==
+        keyspan::cassandra_token(as_column(both) + as_column("") + as_column(both)));
+  // Beside another value there is no room for as many bytes; alone they stand without a length.
+  CHECK(keyspan::token_of(cassandra, partition_key_view{text, ""}).error().code == errc::too_large);
+  CHECK(keyspan::token_of(cassandra, partition_key_view{text}) == keyspan::cassandra_token(text));
+}
+
 // Where nothing is left behind whole blocks, and where all that is left is ASCII, the hash is the
 // plain one.
 constexpr bool the_hash_is_the_public_one_but_for_bytes_from_80_behind_the_last_block() {
@@ -248,13 +273,25 @@ CHECK_BOTH(the_ring_is_shared_out_and_cut);
 
 constexpr bool a_table_of_other_columns_is_another_scheme() {
   check(cassandra_scheme{} == cassandra);
-  check(cassandra_scheme{.columns = {cassandra_column::natural}} == cassandra);
+  check(cassandra_scheme{.columns = {cassandra_column::natural}} != cassandra);  // of one column
   check(cassandra_scheme{.columns = {cassandra_column::bigint}} != cassandra);
   check(cassandra_scheme{.columns = {cassandra_column::bigint}}.columns[1] ==
         cassandra_column::natural);
   return true;
 }
 CHECK_BOTH(a_table_of_other_columns_is_another_scheme);
+
+constexpr bool a_key_has_a_value_for_each_column_that_is_named() {
+  cassandra_scheme const table{.columns = {cassandra_column::natural, cassandra_column::bigint}};
+  check(keyspan::token_of(table, keyspan::partition_key{"abc", 5}).has_value());
+  check(keyspan::token_of(table, keyspan::partition_key{"abc"}).error().to_text() ==
+        "key_mismatch: too few values: the key has 1, the table 2 columns");
+  check(keyspan::token_of(table, keyspan::partition_key{"abc", 5, "x"}).error().to_text() ==
+        "key_mismatch: too many values: the key has 3, the table 2 columns");
+  check(keyspan::token_of(table, keyspan::partition_key{}) == table.minimum());
+  return true;
+}
+CHECK_BOTH(a_key_has_a_value_for_each_column_that_is_named);
 
 TEST_CASE("a token of the ring allocates nothing") {
   std::string const key(100, 'k');

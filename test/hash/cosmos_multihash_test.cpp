@@ -150,6 +150,28 @@ constexpr bool the_successor_is_the_next_number_of_so_many_levels() {
 }
 CHECK_BOTH(the_successor_is_the_next_number_of_so_many_levels);
 
+// The number plus one has no room in its bytes, or is beyond all tokens.
+constexpr bool nothing_follows_the_greatest_number_of_any_count_of_levels() {
+  constexpr std::string_view greatest =
+      "3FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF"
+      "FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF";
+  constexpr std::string_view beyond =
+      "FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF"
+      "FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF";
+  constexpr std::string_view just_beyond = "40000000000000000000000000000000";
+  for (std::size_t paths = 1; paths <= 3; ++paths) {
+    check(cosmos_multihash.successor(hex(greatest.substr(0, 32 * paths)), paths).is_space_end());
+    for (std::size_t levels = 1; levels <= 3; ++levels)
+      check(cosmos_multihash
+                .successor(*token_multihash::from_hex(beyond.substr(0, 32 * levels)), paths)
+                .is_space_end());
+    check(
+        cosmos_multihash.successor(*token_multihash::from_hex(just_beyond), paths).is_space_end());
+  }
+  return true;
+}
+CHECK_BOTH(nothing_follows_the_greatest_number_of_any_count_of_levels);
+
 constexpr bool the_bounds_of_a_prefix_hold_what_begins_with_it_and_nothing_else() {
   partition_key const a{"a"};
   partition_key const ab{"a", "b"};

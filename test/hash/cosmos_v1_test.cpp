@@ -12,6 +12,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -332,6 +333,29 @@ TEST_CASE("three values always fit and more may not") {
   CHECK(token_of(cosmos_v1, std::span{values}.first(values.size() - 1))->size() == 336);
 }
 
+// Where a count of 16 bits would begin again, and a cut token would look like one that fits.
+TEST_CASE("a key is too large for version 1 at 65536 bytes and at twice as many too") {
+  std::string longest;
+  while (longest.size() < 300) longest += "\xE6\x97\xA5";  // 102 bytes of a token
+  for (std::size_t const long_texts : {0u, 600u}) {
+    std::vector<key_value> values(long_texts, key_value{longest});
+    values.resize(131'072 + 20, key_value{undefined});  // one byte each
+    for (std::size_t const bytes : {65'536u, 131'072u}) {
+      for (std::size_t beside = 0; beside <= 40; ++beside) {
+        // All but the hash, which takes 3 to 10 bytes more.
+        std::size_t const without_hash = bytes - 20 + beside;
+        auto const count = without_hash - long_texts * 101;
+        auto const made = token_of(cosmos_v1, std::span{values}.first(count));
+        REQUIRE(!made);
+        REQUIRE(made.error().code == errc::too_large);
+        auto const said = std::string{made.error().text.view()};
+        auto const counted = std::stoul(said.substr(said.rfind(' ')));
+        REQUIRE((counted >= without_hash + 3 && counted <= without_hash + 10));
+      }
+    }
+  }
+}
+
 constexpr token_v1 hex(std::string_view text) { return *token_v1::from_hex(text); }
 
 constexpr bool the_successor_is_the_bytes_plus_one() {
@@ -403,8 +427,9 @@ constexpr bool a_range_of_one_hash_cannot_be_cut() {
   auto const none = fail(errc::invalid_range, "there is no room between the bounds for 2 parts");
   auto const key = *token_of(cosmos_v1, partition_key{"redmond"});
   check(cosmos_v1.midpoint(key, cosmos_v1.successor(key)) == none);
-  check(cosmos_v1.midpoint(key, key) == none);
-  check(cosmos_v1.midpoint(hex("05C1DFFFFFFFFC"), hex("05C1CFFFFFFFF8")) == none);
+  auto const reversed = fail(errc::invalid_range, "the upper bound is not above the lower one");
+  check(cosmos_v1.midpoint(key, key) == reversed);
+  check(cosmos_v1.midpoint(hex("05C1DFFFFFFFFC"), hex("05C1CFFFFFFFF8")) == reversed);
   auto const cut = *cosmos_v1.midpoint(key, space_end);
   check(key < cut);
   check(

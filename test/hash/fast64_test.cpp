@@ -61,6 +61,22 @@ constexpr bool tokens_stay_what_they_are() {
 }
 CHECK_BOTH(tokens_stay_what_they_are);
 
+// As the first release gives them; they never change either.
+constexpr bool tokens_of_long_texts_stay_what_they_are() {
+  char text[4096]{};
+  for (std::size_t i = 0; i < sizeof text; ++i) text[i] = static_cast<char>(' ' + i % 95);
+  auto const of_size = [&](std::size_t size) { return token_of(std::string_view{text, size}); };
+  check(of_size(255) == 0xFA0C'5FB3'0DE7'4215);
+  check(of_size(256) == 0xF319'7609'C840'15A0);
+  check(of_size(257) == 0x149F'BCA1'2979'182D);
+  check(of_size(511) == 0x9AA0'48AF'09C5'309B);
+  check(of_size(512) == 0xC9E1'B1FC'4CE0'1B32);
+  check(of_size(1000) == 0x15E2'3B84'4BFC'B189);
+  check(of_size(4096) == 0x5AE4'5374'20D4'693B);
+  return true;
+}
+CHECK_BOTH(tokens_of_long_texts_stay_what_they_are);
+
 constexpr bool a_product_is_the_same_from_its_halves() {
   test::random random{36};
   constexpr std::array<std::uint64_t, 6> borders{

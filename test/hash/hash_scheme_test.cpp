@@ -74,7 +74,9 @@ constexpr bool a_token_is_taken_of_whatever_holds_a_key() {
   check(token_of(cosmos_v2, partition_key{"redmond"}) == redmond);
   check(token_of(cosmos_v2, partition_key_view{"redmond"}) == redmond);
   check(token_of(cosmos_v2, value) == redmond);
-  check(token_of(cosmos_v2, "redmond") == redmond);  // a value is made of it
+  check(token_of(cosmos_v2, "redmond") == redmond);               // a value is made of it
+  check(token_of(cosmos_v2, std::string{"redmond"}) == redmond);  // and not kept
+  check(token_of(cosmos_v2, 5) == token_of(cosmos_v2, key_value{5.0}));
   check(token_of(cosmos_v2, key.values()) == redmond);
   check(token_of(cosmos_v2, std::span{&value, 1}) == redmond);
   check(token_of(cosmos_v2, partition_key{}) == cosmos_v2.minimum());
@@ -120,6 +122,10 @@ constexpr bool bounds_are_taken_of_whatever_holds_a_key() {
   auto const bounds = *prefix_bounds(cosmos_multihash, key, 2);
   check(bounds.lower == token_of(cosmos_multihash, key));
   check(prefix_bounds(cosmos_multihash, key.values(), 2) == bounds);
+  check(prefix_bounds(cosmos_multihash, "Contoso", 2) == bounds);
+  check(bounds.contains(token_of(cosmos_multihash, partition_key{"Contoso", 1})));
+  check(bounds.contains(bounds.lower) && !bounds.contains(bounds.upper.at()));
+  check(!bounds.contains(cosmos_multihash.minimum()));
   check(prefix_bounds(cosmos_multihash, partition_key_view{key}, 2) == bounds);
   check(prefix_bounds(cosmos_multihash, result<partition_key>{key}, 2) == bounds);
   return true;

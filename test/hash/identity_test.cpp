@@ -237,6 +237,25 @@ constexpr bool a_key_that_does_not_fit_is_refused_with_the_limit() {
 }
 CHECK_BOTH(a_key_that_does_not_fit_is_refused_with_the_limit);
 
+// Where a count of 16 bits would begin again, and a cut token would look like one that fits.
+TEST_CASE("a key is too large at 65536 bytes and at twice as many too") {
+  std::string const text(131'072 + 10, 'k');
+  for (std::size_t const bytes :
+       {65'535u, 65'536u, 65'537u, 65'538u, 65'600u, 131'071u, 131'072u, 131'073u, 131'080u}) {
+    auto const refused = "too_large: the key takes " + std::to_string(bytes) +
+                         " bytes, and a token of this scheme has at most 128";
+    std::string_view const alone = std::string_view{text}.substr(0, bytes - 2);
+    CHECK(keyspan::token_of(identity, partition_key_view{alone}).error().to_text() == refused);
+    // One byte after another that needs reordering, and values of other kinds.
+    std::string_view const less = alone.substr(0, bytes - 2 - 3 - 1 - 9);
+    std::string const reordered = std::string{less} + "\xEF\xBF\xBF";
+    CHECK(keyspan::token_of(identity, partition_key_view{true, 0.5, reordered}).error().to_text() ==
+          refused);
+    std::vector<key_value> const values(bytes, key_value{keyspan::undefined});
+    CHECK(identity.token_of(values).error().to_text() == refused);
+  }
+}
+
 using small_scheme = identity_scheme<8>;
 using small_token = small_scheme::token_type;
 

@@ -19,6 +19,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -169,6 +170,70 @@ TEST_CASE("it does not matter whether weights are alike or nearly so") {
     }
     CHECK(differing == 0);
     CHECK(last > 9'900);
+  }
+}
+
+// The rules of the page, one node after another: the least draw wins, of equal ones that of the
+// least seed.
+node_index first_of_one_weight(std::vector<node_id> const& nodes, std::uint64_t key) {
+  std::pair<std::uint64_t, std::uint64_t> least{};
+  node_index winner = 0;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    auto const seed = keyspan::placement_key(nodes[i].number() + 0x9E37'79B9'7F4A'7C15);
+    std::uint64_t const x = (key ^ seed) * 0xBF58'476D'1CE4'E5B9;
+    std::uint64_t const y = (x ^ x >> 32) * 0x94D0'49BB'1331'11EB;
+    std::pair const draw{y >> 12, seed};
+    if (i > 0 && !(draw < least)) continue;
+    least = draw;
+    winner = static_cast<node_index>(i);
+  }
+  return winner;
+}
+
+// 4096 are compared at a time.
+TEST_CASE("among any count of nodes of one weight the least draw wins") {
+  for (std::size_t const count : {4095u, 4096u, 4097u, 8192u, 8193u, 9000u}) {
+    std::vector<node_id> nodes;
+    for (std::size_t i = 0; i < count; ++i) nodes.push_back(node_id{i});
+    auto const placed = *rendezvous::build(nodes);
+    std::size_t differing = 0;
+    for (std::uint64_t token = 0; token < 150; ++token)
+      differing +=
+          placed.node_of(token) != first_of_one_weight(nodes, keyspan::placement_key(token));
+    INFO(count << " nodes");
+    CHECK(differing == 0);
+  }
+}
+
+// Every step of a draw can be undone, so nodes can be made that draw the same.
+constexpr std::uint64_t unmultiplied(std::uint64_t product, std::uint64_t by) {
+  std::uint64_t inverse = by;  // three bits of it are right, and each step doubles them
+  for (int i = 0; i < 5; ++i) inverse *= 2 - by * inverse;
+  return product * inverse;
+}
+
+node_id node_that_draws(std::uint64_t word, std::uint64_t key) {
+  std::uint64_t const y = unmultiplied(word, 0x94D0'49BB'1331'11EB);
+  std::uint64_t h = unmultiplied(y ^ y >> 32, 0xBF58'476D'1CE4'E5B9) ^ key;
+  h = unmultiplied(h ^ h >> 33, 0xC4CE'B9FE'1A85'EC53);
+  h = unmultiplied(h ^ h >> 33, 0xFF51'AFD7'ED55'8CCD);
+  return node_id{(h ^ h >> 33) - 0x9E37'79B9'7F4A'7C15};
+}
+
+TEST_CASE("of equal draws that of the least seed wins, however far apart the nodes stand") {
+  constexpr std::uint64_t token = 7;
+  auto const key = keyspan::placement_key(token);
+  std::vector<node_id> nodes;
+  for (std::uint64_t low = 0; low < 12; ++low)  // bits that are no part of the draw, which is 0
+    nodes.push_back(node_that_draws(low * 300, key));
+  std::size_t const equal = nodes.size();
+  for (std::size_t i = 0; i < 9'000; ++i) nodes.push_back(node_id{i});
+  // The winner leaves, and the next least seed wins, until but one of them is left.
+  for (std::size_t left = equal; left > 0; --left) {
+    auto const winner = rendezvous::build(nodes)->node_of(token);
+    REQUIRE(winner < left);
+    REQUIRE(winner == first_of_one_weight(nodes, key));
+    nodes.erase(nodes.begin() + static_cast<std::ptrdiff_t>(winner));
   }
 }
 

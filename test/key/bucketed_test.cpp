@@ -105,6 +105,15 @@ constexpr bool what_is_missing_is_not_spread() {
 }
 CHECK_BOTH(what_is_missing_is_not_spread);
 
+constexpr bool a_row_whose_id_is_null_is_in_no_bucket() {
+  auto const nothing = [](event const&) { return keyspan::null; };
+  auto const refused = bucketed(&event::day, 8, nothing)(event{"d", "x"});
+  check(refused.error().code == errc::not_representable);
+  check(refused.error().text == "a row whose id is null is in no bucket");
+  return true;
+}
+CHECK_BOTH(a_row_whose_id_is_null_is_in_no_bucket);
+
 TEST_CASE("every row is found among the keys to read") {
   auto const spread = bucketed(&event::day, 13, &event::id);
   auto const keys = spread.all_keys(std::string{"2026-11-18"});
@@ -184,13 +193,15 @@ TEST_CASE("spreading allocates nothing up to 64 bytes") {
   owner const one{std::string(53, 'd'), std::string(1000, 'i')};
   std::size_t size = 0;
   CHECK(test::allocations_in([&] {
-          size = (*spread(one))[0].string().size();
+          auto const key = spread(one);
+          size = (*key)[0].string().size();
           for (std::size_t i = 0; i < 10; ++i) size = spread.all_keys(one.day)[i].size();
         }) == 0);
   CHECK(size == 1);
   owner const longer{std::string(100, 'd'), "1"};
-  CHECK((*spread(longer))[0].string().starts_with(longer.day + "."));
-  CHECK(spread.all_keys(longer.day)[3'999'999'999][0].string() == longer.day + ".3999999999");
+  auto const key = spread(longer);
+  CHECK((*key)[0].string().starts_with(longer.day + "."));
+  CHECK(spread.all_keys(longer.day)[3'999'999'999] == partition_key{longer.day + ".3999999999"});
 }
 
 TEST_CASE("a key is spread over one bucket at least") {

@@ -157,6 +157,21 @@ constexpr bool a_key_is_held_against_the_document() {
 }
 CHECK_BOTH(a_key_is_held_against_the_document);
 
+constexpr bool each_of_three_values_is_held_against_the_document() {
+  constexpr auto orders = documents_container<"/tenant", "/number", "/ts">();
+  constexpr order one{"o1", "contoso", 17, 5};
+  check(orders.fits(partition_key{"contoso", 17, 5}, one).has_value());
+  check(orders.fits(partition_key{"fabrikam", 17, 5}, one).error().text ==
+        "value 1 of the key is not the one that the document has");
+  check(orders.fits(partition_key{"contoso", 18, 5}, one).error().text ==
+        "value 2 of the key is not the one that the document has");
+  auto const third = orders.fits(partition_key{"contoso", 17, 6}, one);
+  check(third.error().code == errc::key_mismatch);
+  check(third.error().text == "value 3 of the key is not the one that the document has");
+  return true;
+}
+CHECK_BOTH(each_of_three_values_is_held_against_the_document);
+
 constexpr bool a_row_key_is_text_that_is_not_empty() {
   auto const said = [](auto const& container, key_value const& value) {
     tree const members[]{tree::leaf("id", value), tree::leaf("_id", value),
@@ -195,6 +210,16 @@ constexpr bool a_table_is_partitioned_by_text() {
 }
 CHECK_BOTH(a_table_is_partitioned_by_text);
 
+constexpr bool a_table_takes_no_row_without_its_partition_key() {
+  tree const members[]{tree::leaf("RowKey", "r")};
+  auto const document = tree::object("", members);
+  auto const refused = table_container().key(document);
+  check(refused.error().code == errc::not_representable);
+  check(refused.error().text == "the PartitionKey of a table is a string, not undefined");
+  return true;
+}
+CHECK_BOTH(a_table_takes_no_row_without_its_partition_key);
+
 constexpr bool the_row_key_can_be_elsewhere() {
   constexpr auto container =
       documents_container(&not_described::tenant).with_row_key(&not_described::name);
@@ -230,6 +255,14 @@ TEST_CASE("a container opened by name has its paths from run time") {
   CHECK(*container.row_key(document) == key_value{"row"});
   CHECK(container.paths() == *paths);
   CHECK(container.fits(partition_key{"t"}).error().code == errc::key_mismatch);
+  auto const by_number = keyspan::documents_container<"/a">().with_row_key(path<"/number">);
+  CHECK(by_number.row_key_path() == "/number");
+  std::array<std::string_view, 2> const second_wrong{"/tenant", "user"};
+  CHECK(keyspan::key_paths::parse(second_wrong).error().to_text() ==
+        "malformed at line 1, column 1: path 2: a path begins with '/'");
+  CHECK(keyspan::key_path_of_shard_key("/address/city").error().to_text() ==
+        "malformed at line 1, column 1: a shard key is names with dots between them, this is a "
+        "path");
   CHECK(container.is_prefix(partition_key{"t"}));
   CHECK(test::allocations_in([&] { static_cast<void>(container.key(document)); }) == 0);
   CHECK(*container.key(tree_view{&document}) == partition_key{"t", "u"});
@@ -250,7 +283,7 @@ TEST_CASE("a key has three paths at most, all of them well formed") {
   CHECK(refused.error().code == errc::too_large);
   CHECK(refused.error().text == "a partition key has three paths at most, not 4");
   std::array<std::string_view, 2> const broken{"/a", "b"};
-  CHECK(key_paths::parse(broken).error() == key_path::parse("b").error());
+  CHECK(key_paths::parse(broken).error().position == key_path::parse("b").error().position);
   std::vector<key_path> const many(4, key_path{path<"/a">});
   CHECK(test::promise_broken_by([&] { return key_paths{many}; }) ==
         "a partition key has three paths at most");
@@ -269,6 +302,22 @@ constexpr bool shard_keys_are_written_with_dots() {
   return true;
 }
 CHECK_BOTH(shard_keys_are_written_with_dots);
+
+constexpr bool quotes_and_backslashes_of_a_shard_key_are_in_its_names() {
+  auto const paths = {*key_path_of_shard_key(R"(a\b.it's."c".\.\")"),
+                      mongodb_container<R"(a\b.it's."c".\.\")">().paths()[0]};
+  for (key_path const& read : paths) {
+    check(read.size() == 5);
+    check(read[0] == R"(a\b)" && read[1] == "it's" && read[2] == R"("c")");
+    check(read[3] == R"(\)" && read[4] == R"(\")");
+  }
+  tree const inner[]{tree::leaf("\"c\"", 5)};
+  tree const members[]{tree::object("a\\b", inner)};
+  auto const document = tree::object("", members);
+  check(*mongodb_container<"a\\b.\"c\"">().key(document) == partition_key{5});
+  return true;
+}
+CHECK_BOTH(quotes_and_backslashes_of_a_shard_key_are_in_its_names);
 
 // A document that ends with the expression keeps its keys.
 template <class Container, class Document>

@@ -58,6 +58,12 @@ struct plain {
   int number;
   std::string_view text;
 };
+struct titled {
+  std::string title;
+
+  std::string_view view() const { return title; }
+  std::size_t length() const { return title.size(); }
+};
 
 }  // namespace
 
@@ -116,6 +122,21 @@ static_assert(!std::invocable<decltype(key_of(&review::rating, &review::id)), re
 constexpr auto viewed = key_of([](auto const& d) -> std::string_view { return d.id; });
 static_assert(std::invocable<decltype(viewed), review&> &&
               !std::invocable<decltype(viewed), review>);  // nobody knows whose text it is
+template <class Component>
+constexpr bool is_of_named_documents_only(Component const&) {
+  using extract = decltype(key_of(std::declval<Component>()));
+  return std::invocable<extract const&, titled&> && std::invocable<extract const&, titled const&> &&
+         !std::invocable<extract const&, titled> && !std::invocable<extract const&, titled const>;
+}
+static_assert(is_of_named_documents_only(&titled::view));
+static_assert(is_of_named_documents_only([](titled const& d) {
+  return std::optional<std::string_view>{d.title};
+}));
+static_assert(is_of_named_documents_only([](titled const& d) {
+  return result<std::string_view>{d.title};
+}));
+static_assert(is_of_named_documents_only([](titled const& d) { return &d.title; }));
+static_assert(std::invocable<decltype(key_of(&titled::length)), titled>);
 static_assert(!std::invocable<decltype(key_of(&holder::code)), holder> &&
               !std::invocable<decltype(key_of(&holder::kept)), holder> &&
               std::invocable<decltype(key_of(&holder::code, &holder::kept)), holder&>);
@@ -155,9 +176,8 @@ constexpr bool extractors_nest_and_own_only_what_is_new() {
   auto const nested = key_of(key_of(&message::tenant), path<"/user/id">);
   check(*nested(written) == partition_key_view{"t", "u"});
   auto const made = key_of(&message::tenant, [](message const& m) {
-    return partition_key{m.user->id.substr(0, 1), 1}[0] == partition_key{"u"}[0]
-               ? partition_key{"made"}
-               : partition_key{"other"};
+    partition_key const initial{m.user->id.substr(0, 1), 1};
+    return initial[0] == keyspan::key_value{"u"} ? partition_key{"made"} : partition_key{"other"};
   });
   result<partition_key> const key = made(written);
   check(*key == partition_key{"t", "made"});
@@ -173,10 +193,11 @@ constexpr bool the_first_value_that_is_none_decides() {
   };
   message const written{"t", std::nullopt};
   auto const borrowed = key_of(&message::tenant, fails("first"), fails("second"));
-  check(borrowed(written).error().text == "first");
+  check(borrowed(written).error().text == "value 2 of the key: first");
   auto const owned =
       key_of(fails("first"), fails("second"), [](message const&) { return partition_key{"made"}; });
-  check(owned(written).error().text == "first");
+  check(owned(written).error().text == "value 1 of the key: first");
+  check(key_of(fails("only"))(written).error().text == "only");
   return true;
 }
 CHECK_BOTH(the_first_value_that_is_none_decides);

@@ -84,7 +84,7 @@ constexpr bool an_error_of_a_part_is_the_error_of_the_whole() {
   auto const fails = [](sale const&) -> result<keyspan::key_value> {
     return keyspan::fail(keyspan::errc::unsupported, "no");
   };
-  check(joined("-", &sale::city, fails)(one).error().text == "no");
+  check(joined("-", &sale::city, fails)(one).error().text == "part 2 of the key: no");
   check(joined("-", &sale::shop, fails)(one)->size() == 1);  // missing before
   return true;
 }

@@ -148,8 +148,8 @@ TEST_CASE("what only a program can put into a document is refused") {
   document["discarded"] = json(json::value_t::discarded);
   auto const error_at = [&](auto route) { return key_of(route)(document).error(); };
   CHECK(error_at(path<"/ill">).code == errc::invalid_utf8);
-  CHECK(error_at(path<"/ill">).position.offset == 1);
-  CHECK(error_at(path<"/ill">).text.view().starts_with("at /ill: "));
+  CHECK(error_at(path<"/ill">).text ==
+        "at /ill: a key value is UTF-8, this text is not from byte 1 on");
   CHECK(error_at(path<"/surrogate">).code == errc::invalid_utf8);
   CHECK(error_at(path<"/infinity">).text == "at /infinity: infinity is no key value");
   CHECK(error_at(path<"/nan">).code == errc::not_representable);

@@ -211,6 +211,24 @@ TEST_CASE("a path has at most 128 names and 4096 bytes in them") {
         errc::too_large);
 }
 
+TEST_CASE("the longest text of a path is one where all is in quotes and escaped") {
+  constexpr std::size_t each = keyspan::max_path_size / keyspan::max_path_segments;
+  std::string name;
+  for (std::size_t i = 0; i < each; ++i) name += "\"\\'"[i % 3];
+  std::string segment = "/\"";
+  for (char const c : name) segment += {'\\', c};
+  segment += '"';
+  std::string text;
+  for (std::size_t i = 0; i < keyspan::max_path_segments; ++i) text += segment;
+  REQUIRE(text.size() == 2 * 4096 + 3 * 128);
+  auto const longest = key_path::parse(text);
+  REQUIRE(longest);
+  CHECK(longest->size() == keyspan::max_path_segments);
+  for (std::string_view const one : *longest) CHECK(one == name);
+  CHECK(key_path::parse(longest->to_text()) == *longest);
+  CHECK(key_path::parse(text + 'x').error().code == errc::too_large);
+}
+
 // ---- the compiler's own reading
 
 template <keyspan::fixed_string Text>

@@ -32,6 +32,15 @@ using keyspan::null;
 using keyspan::undefined;
 using test::check;
 
+constexpr bool an_enumerator_of_characters_is_a_number_when_asked() {
+  enum class letter : char { a = 'a' };
+  enum class wide : char8_t { a = 'a' };
+  check(key_value{keyspan::underlying(letter::a)} == key_value{97});
+  check(key_value{keyspan::underlying(wide::a)} == key_value{97});
+  return true;
+}
+CHECK_BOTH(an_enumerator_of_characters_is_a_number_when_asked);
+
 TEST_CASE("the example of key_value reads as it should") {
   // [region: example]
   using keyspan::key_value;

@@ -133,7 +133,8 @@ TEST_CASE("a view shows the owner's own characters") {
   CHECK(key.prefix(1)[0].string().data() == key[0].string().data());
   std::string const name = "borrowed";
   CHECK(partition_key_view{name}[0].string().data() == name.data());
-  CHECK(partition_key{name}[0].string().data() != name.data());
+  partition_key const copied{name};
+  CHECK(copied[0].string().data() != name.data());
 }
 
 // ---- what cannot be
@@ -153,9 +154,7 @@ constexpr bool a_refusal_names_the_value_that_is_wrong() {
         fail(errc::not_representable, "value 3 of the key: infinity is no key value"));
   auto const wrong = partition_key::from("ok \xC3\xA9\xC3", "\xFF");
   check(wrong.error().to_text() ==
-        "invalid_utf8 at line 1, column 5: value 1 of the key: a key value is UTF-8, this text is "
-        "not from byte 5 on");
-  check(wrong.error().position.offset == 5);
+        "invalid_utf8: value 1 of the key: a key value is UTF-8, this text is not from byte 5 on");
   check(partition_key::from(1, "\xC3").error().text ==
         "value 2 of the key: a key value is UTF-8, this text is not from byte 0 on");
   return true;

@@ -116,6 +116,28 @@ constexpr bool extremes_are_refused() {
   return true;
 }
 
+template <class Rep, class Period>
+constexpr auto day_at(Rep count, Period) {
+  using since = std::chrono::duration<Rep, Period>;
+  return time_bucket_of(std::chrono::sys_time<since>{since{count}}, time_unit::day);
+}
+
+constexpr bool what_a_time_is_counted_in_does_not_matter() {
+  using days = std::ratio<86'400>;
+  using hours = std::ratio<3600>;
+  check(*day_at(20'000u, days{}) == "2024-10-04");
+  check(*day_at(std::uint64_t{480'000}, hours{}) == "2024-10-04");
+  check(*day_at(29'000'000u, std::ratio<60>{}) == "2025-02-19");
+  check(*day_at(static_cast<short>(20'000), days{}) == "2024-10-04");
+  check(*day_at(static_cast<short>(-20'000), days{}) == "1915-03-31");
+  check(*day_at(static_cast<signed char>(100), days{}) == "1970-04-11");
+  check(day_at(~std::uint64_t{0}, std::ratio<1>{}).error().text == out_of_range);
+  check(day_at(~std::uint64_t{0}, days{}).error().text == out_of_range);
+  check(*day_at(std::uint64_t{1}, std::milli{}) == "1970-01-01");
+  return true;
+}
+CHECK_BOTH(what_a_time_is_counted_in_does_not_matter);
+
 constexpr bool no_length_of_time_overflows() {
   using std::chrono::duration;
   check(extremes_are_refused<std::chrono::seconds>());
@@ -135,6 +157,36 @@ constexpr bool no_length_of_time_overflows() {
   return true;
 }
 CHECK_BOTH(no_length_of_time_overflows);
+
+template <class Period>
+constexpr bool ends_are_taken_and_no_more(std::int64_t first, std::string_view first_text,
+                                          std::int64_t last, std::string_view last_text) {
+  using duration = std::chrono::duration<std::int64_t, Period>;
+  auto const bucket = [](std::int64_t count) {
+    return time_bucket_of(std::chrono::sys_time<duration>{duration{count}}, time_unit::hour);
+  };
+  check(*bucket(first) == first_text);
+  check(*bucket(last) == last_text);
+  check(bucket(first - 1).error().text == out_of_range);
+  check(bucket(last + 1).error().text == out_of_range);
+  return true;
+}
+
+constexpr bool long_units_end_where_the_years_do() {
+  using std::chrono::days, std::chrono::hours, std::chrono::minutes, std::chrono::weeks;
+  constexpr std::int64_t first = sys_days{year{0} / 1 / 1}.time_since_epoch().count();
+  constexpr std::int64_t end = sys_days{year{10000} / 1 / 1}.time_since_epoch().count();
+  check(ends_are_taken_and_no_more<minutes::period>(first * 1440, "0000-01-01T00", end * 1440 - 1,
+                                                    "9999-12-31T23"));
+  check(ends_are_taken_and_no_more<hours::period>(first * 24, "0000-01-01T00", end * 24 - 1,
+                                                  "9999-12-31T23"));
+  check(ends_are_taken_and_no_more<days::period>(first, "0000-01-01T00", end - 1, "9999-12-31T00"));
+  // Weeks of 1970 begin on Thursdays.
+  check(ends_are_taken_and_no_more<weeks::period>(-102'789, "0000-01-06T00", 418'985,
+                                                  "9999-12-30T00"));
+  return true;
+}
+CHECK_BOTH(long_units_end_where_the_years_do);
 
 TEST_CASE("every day of ten thousand years has the date that the calendar gives it") {
   auto const first = sys_days{year{0} / 1 / 1}.time_since_epoch().count();
@@ -180,6 +232,29 @@ constexpr bool a_number_counts_seconds() {
   return true;
 }
 CHECK_BOTH(a_number_counts_seconds);
+
+constexpr bool numbers_of_seconds_end_where_the_years_do() {
+  auto const bucket = [](double seconds) {
+    event one{};
+    one.exact = seconds;
+    return time_bucket(&event::exact, time_unit::hour)(one);
+  };
+  constexpr double first = -62'167'219'200.0;
+  constexpr double end = 253'402'300'800.0;
+  // The next numbers that a double holds.
+  constexpr double before_first = first - 0x1p-17;
+  constexpr double before_end = end - 0x1p-15;
+  static_assert(before_first < first && first - 0x1p-19 == first);
+  static_assert(before_end < end && end - 0x1p-17 == end);
+  check(*bucket(first) == partition_key{"0000-01-01T00"});
+  check(*bucket(before_end) == partition_key{"9999-12-31T23"});
+  check(bucket(before_first).error().code == errc::not_representable);
+  check(bucket(before_first).error().text == out_of_range);
+  check(bucket(end).error().code == errc::not_representable);
+  check(bucket(end).error().text == out_of_range);
+  return true;
+}
+CHECK_BOTH(numbers_of_seconds_end_where_the_years_do);
 
 TEST_CASE("a timestamp is found wherever a component finds it") {
   event one{.host = "h", .at = morning + std::chrono::milliseconds{999}, .ts = 86'400};

@@ -261,6 +261,36 @@ TEST_CASE("a scheme that looks at more than the key is caught") {
   CHECK(breaks(check_hash_scheme(forgetful{}), "equal keys have equal tokens"));
 }
 
+// A copy that the check makes has the token of the key it was made of, so that only the two keys
+// side by side tell.
+TEST_CASE("a scheme that tells equal keys of different origin apart is caught") {
+  struct by_origin : good {
+    char const* odd = nullptr;   // where the text begins whose token is another one,
+    char const* even = nullptr;  // and the one that is equal to it
+    bool* is_odd = nullptr;      // which of them was seen last, by any copy of the scheme
+    int token_of(values_type values) const {
+      if (values.empty()) return 0;
+      char const* const at = values[0].string().data();
+      if (at == odd || at == even) *is_odd = at == odd;
+      return (hash(values) + (*is_odd ? 1 : 0)) % 10'000;
+    }
+    bool operator==(by_origin const&) const = default;
+  };
+  static constexpr char texts[2][4]{"abc", "abc"};
+  static constexpr std::array keys{partition_key_view{texts[0]}, partition_key_view{texts[1]}};
+  bool is_odd = false;
+  by_origin scheme;
+  scheme.odd = texts[0];
+  scheme.even = texts[1];
+  scheme.is_odd = &is_odd;
+  auto const found = check_hash_scheme(scheme, keys);
+  CHECK(breaks(found, "equal keys have equal tokens; [\"abc\"]"));
+  CHECK(found.text().find("copy") == std::string_view::npos);
+  scheme.odd = nullptr;  // then it keeps the law
+  is_odd = false;
+  CHECK(check_hash_scheme(scheme, keys));
+}
+
 // Tokens that compare or hash as they should not.
 struct odd_token {
   int value = 0;

@@ -12,6 +12,7 @@
 #include <keyspan/hash/cosmos_v1.hpp>
 #include <keyspan/hash/cosmos_v2.hpp>
 #include <keyspan/hash/hash_scheme.hpp>
+#include <keyspan/hash/placement.hpp>
 #include <keyspan/hash/token.hpp>
 #include <keyspan/hash/token128.hpp>
 #include <keyspan/hash/token_bytes.hpp>
@@ -83,6 +84,11 @@ class any_token {
     });
   }
   constexpr inline_text<2 * token_v1::capacity()> to_text() const { return to_hex(); }
+
+  /// That of the token that is held.
+  constexpr std::uint64_t placement_key() const noexcept {
+    return visit([](auto const& t) { return keyspan::placement_key(t); });
+  }
 
   friend constexpr bool operator==(any_token const& a, any_token const& b) noexcept {
     return a.scheme_ == b.scheme_ &&
@@ -248,7 +254,16 @@ class any_scheme {
   [[nodiscard]] constexpr result<any_token> midpoint(any_token const& lower,
                                                      upper_end<any_token> const& upper,
                                                      std::size_t paths = max_key_values) const {
-    return cut_point(lower, upper, 1, 2, paths);
+    return visit([&](auto scheme) {
+      using own = typename decltype(scheme)::token_type;
+      auto const& first = detail::own_token<own>(lower);
+      auto const last = detail::own_end<own>(upper);
+      if constexpr (detail::counts_paths<decltype(scheme)>) {
+        return detail::as_any(scheme.midpoint(first, last, paths));
+      } else {
+        return detail::as_any(scheme.midpoint(first, last));
+      }
+    });
   }
   /// Where all keys lie that begin with these values. Errors: those of the fixed scheme.
   [[nodiscard]] constexpr result<token_bounds<any_token>> prefix_bounds(

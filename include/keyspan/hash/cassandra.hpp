@@ -38,13 +38,18 @@ enum class cassandra_column : std::uint8_t {
   uuid,      ///< also timeuuid: a string of 32 digits with its four hyphens
 };
 
-/// The types of a partition key's columns, in their order; those not named are natural.
+/// The types of a partition key's columns, in their order. Where none is named all are natural, and
+/// there may be any number of them.
 class cassandra_columns {
  public:
   constexpr cassandra_columns() = default;
   template <std::same_as<cassandra_column>... Columns>
     requires(sizeof...(Columns) > 0 && at_most_three_key_values<Columns...>)
-  constexpr cassandra_columns(Columns... columns) : columns_{columns...} {}
+  constexpr cassandra_columns(Columns... columns)
+      : columns_{columns...}, size_{sizeof...(Columns)} {}
+
+  /// How many are named.
+  constexpr std::size_t size() const noexcept { return size_; }
 
   constexpr cassandra_column operator[](std::size_t i) const noexcept {
     return i < columns_.size() ? columns_[i] : cassandra_column::natural;
@@ -53,6 +58,7 @@ class cassandra_columns {
 
  private:
   std::array<cassandra_column, max_key_values> columns_{};
+  std::size_t size_ = 0;
 };
 
 namespace detail {
@@ -122,6 +128,10 @@ struct cassandra_scheme {
   /// type, `malformed` for a string that is no uuid; `too_large`.
   constexpr result<std::int64_t> token_of(std::span<key_value const> values) const {
     if (values.empty()) return minimum();
+    if (columns.size() != 0 && columns.size() != values.size())
+      return fail(errc::key_mismatch, "too ", values.size() < columns.size() ? "few" : "many",
+                  " values: the key has ", values.size(), ", the table ", columns.size(),
+                  " columns");
     char room[max_number_text]{};
     if (values.size() == 1) {
       auto const bytes = bytes_of(values.front(), 0, room);

@@ -80,7 +80,7 @@ class cosmos_multihash_scheme {
   [[nodiscard]] static constexpr std::string_view name() { return "cosmos_multihash"; }
 
   /// The next number of 16 bytes per path, the token's missing bytes being zeros; after the
-  /// greatest token, the end of the space. For three paths it is right in every container; for the
+  /// greatest number, the end of the space. For three paths it is right in every container; for the
   /// container's own number its text is the one that others write. Requires 1 to 3 paths.
   [[nodiscard]] static constexpr upper_end<token_multihash> successor(
       token_multihash const& t, std::size_t paths = max_key_values) {
@@ -112,7 +112,7 @@ class cosmos_multihash_scheme {
       std::size_t parts, std::size_t paths = max_key_values) {
     expects(i < parts, "a cut point is asked of one of the parts");
     expects_paths(paths);
-    if (upper <= lower) return detail::nothing_between_bounds(parts);
+    if (upper <= lower) return detail::bounds_are_reversed();
     auto groups = detail::groups_of(lower);
     auto const ends = ends_of(upper);
     bool is_below = false;  // the groups so far are less than those of the upper bound
@@ -131,14 +131,6 @@ class cosmos_multihash_scheme {
     }
     return detail::nothing_between_bounds(parts);
   }
-  /// Where the service splits a range in two. Requires 1 to 3 paths.
-  /// Errors: `invalid_range` where nothing lies between.
-  [[nodiscard]] static constexpr result<token_multihash> midpoint(
-      token_multihash const& lower, upper_end<token_multihash> const& upper,
-      std::size_t paths = max_key_values) {
-    return cut_point(lower, upper, 1, 2, paths);
-  }
-
   /// The middle to the letter of the service's own rule, to compare with it. It is not `midpoint`
   /// in one case: between a prefix and the very next one it is the lower bound written at full
   /// width, where nothing can be cut. Requires `lower < upper` and 1 to 3 paths.
@@ -161,6 +153,19 @@ class cosmos_multihash_scheme {
       is_below = is_below || first < last;
     }
     return detail::token_of_groups(std::span{groups}.first(paths));
+  }
+
+  /// Where the service splits a range in two; where its own rule gives the lower bound again, the
+  /// first level below that has room. Requires 1 to 3 paths.
+  /// Errors: `invalid_range` where nothing lies between.
+  [[nodiscard]] static constexpr result<token_multihash> midpoint(
+      token_multihash const& lower, upper_end<token_multihash> const& upper,
+      std::size_t paths = max_key_values) {
+    expects_paths(paths);
+    if (upper <= lower) return detail::bounds_are_reversed();
+    token_multihash const middle = service_midpoint(lower, upper, paths);
+    if (lower < middle && upper > middle) return middle;
+    return cut_point(lower, upper, 1, 2, paths);
   }
 
   /// Where all keys lie that begin with these values, in a container of so many paths. No value is

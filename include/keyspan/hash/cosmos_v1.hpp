@@ -202,6 +202,7 @@ class cosmos_v1_scheme {
     if (!first || !last)
       return fail(errc::not_representable,
                   "a bound of cosmos_v1 begins with a whole number of 32 bits");
+    if (upper <= lower) return detail::bounds_are_reversed();
     if (*first >= *last || (*last - *first) / parts == 0)
       return detail::nothing_between_bounds(parts);
     if (i == 0) return lower;
@@ -222,9 +223,13 @@ class cosmos_v1_scheme {
         .transform([](token_v1 const& t) { return token_bounds<token_v1>{t, successor(t)}; });
   }
 
-  /// Up to 672 digits of either case. Errors: those of `token_v1::from_hex`.
+  /// Up to 672 digits of either case. Errors: those of `token_v1::from_hex`, and
+  /// `not_representable` for what begins with FF, where the space has ended.
   [[nodiscard]] static constexpr result<token_v1> from_hex(std::string_view text) {
-    return token_v1::from_hex(text);
+    auto const read = token_v1::from_hex(text);
+    if (read && !read->empty() && read->bytes()[0] == 0xFF)
+      return fail(errc::not_representable, "a token of cosmos_v1 is below FF, this is ", text);
+    return read;
   }
 
   friend constexpr bool operator==(cosmos_v1_scheme, cosmos_v1_scheme) = default;

@@ -163,6 +163,7 @@ class cosmos_v2_scheme {
                                                             std::size_t i, std::size_t parts) {
     expects(i < parts, "a cut point is asked of one of the parts");
     token128 const last = upper.is_space_end() ? greatest() : (std::min)(upper.at(), greatest());
+    if (upper <= lower) return detail::bounds_are_reversed();
     if (lower >= last) return detail::nothing_between_bounds(parts);
     token128 const step = detail::quotient(detail::difference(last, lower), parts);
     if (step == token128{}) return detail::nothing_between_bounds(parts);

@@ -89,6 +89,9 @@ constexpr result<void> whole_key_of(std::size_t values, std::size_t paths) {
               values < paths ? ", and only a hierarchical key has prefixes" : "");
 }
 
+constexpr unexpected bounds_are_reversed() {
+  return fail(errc::invalid_range, "the upper bound is not above the lower one");
+}
 constexpr unexpected nothing_between_bounds(std::size_t parts) {
   return fail(errc::invalid_range, "there is no room between the bounds for ", parts, " parts");
 }
@@ -106,6 +109,11 @@ struct token_of_key {
   template <hash_scheme Scheme, key_like Key>
   constexpr auto operator()(Scheme const& scheme, Key const& key) const {
     return scheme.token_of(key.values());
+  }
+  // A token borrows nothing, so that text of a temporary will do.
+  template <hash_scheme Scheme, key_input Value>
+  constexpr auto operator()(Scheme const& scheme, Value const& value) const {
+    return (*this)(scheme, key_value(value));
   }
   // Where there is no key there is no token, for the same reason.
   template <hash_scheme Scheme, class Key>
@@ -127,6 +135,11 @@ struct prefix_bounds_of_key {
   constexpr auto operator()(Scheme const& scheme, Key const& key, std::size_t paths) const {
     return scheme.prefix_bounds(key.values(), paths);
   }
+  template <prefix_scheme Scheme, key_input Value>
+  constexpr auto operator()(Scheme const& scheme, Value const& value, std::size_t paths) const {
+    key_value const borrowed(value);
+    return scheme.prefix_bounds(std::span{&borrowed, 1}, paths);
+  }
   template <prefix_scheme Scheme, key_like Key>
   constexpr result<token_bounds<typename Scheme::token_type>> operator()(Scheme const& scheme,
                                                                          result<Key> const& key,
@@ -138,8 +151,9 @@ struct prefix_bounds_of_key {
 
 }  // namespace detail
 
-/// The token of a key, a value, or a span of values: `token_of(cosmos_v2, key)`. Given a `result`,
-/// as an extractor returns it, the token is a `result` too. Allocates nothing.
+/// The token of a key, of a span of values, or of one value, `token_of(cosmos_v2, "redmond")`,
+/// which then has to be one: a finite number, well-formed UTF-8. Given a `result`, as an extractor
+/// returns it, the token is a `result` too. Allocates nothing.
 inline constexpr detail::token_of_key token_of{};
 
 /// Where the keys lie that begin with this one, in a container of so many paths:

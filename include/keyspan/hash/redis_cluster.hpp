@@ -98,7 +98,8 @@ struct redis_cluster_scheme {
   /// The next slot. Requires that `t` is one.
   constexpr upper_end<std::uint16_t> successor(std::uint16_t t) const { return space.successor(t); }
 
-  /// The first slot of a node among so many, as `redis-cli --cluster create` gives them out.
+  /// The first slot of a node among so many: a multiple of 16384 / parts, rounded to the nearest.
+  /// Up to 77 nodes this is the plan of `redis-cli --cluster create`, which adds up floats.
   /// Requires `part < parts` and at most 16384 parts.
   constexpr std::uint16_t boundary(std::size_t part, std::size_t parts) const {
     expects(part < parts && parts <= space.last + std::size_t{1},

@@ -152,6 +152,8 @@ struct token_bounds {
   Token lower;
   upper_end<Token> upper;
 
+  constexpr bool contains(Token const& t) const { return lower <= t && upper > t; }
+
   friend constexpr bool operator==(token_bounds const&, token_bounds const&) = default;
 };
 

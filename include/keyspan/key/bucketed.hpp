@@ -163,6 +163,7 @@ class bucketed_extractor {
 /// of `key_of` are. Requires at least one bucket; with other than before, what is stored is no
 /// longer found.
 template <class Key, class RowId>
+  requires detail::components_can_fit<Key, RowId>
 [[nodiscard]] constexpr bucketed_extractor<Key, RowId> bucketed(Key key, std::uint32_t buckets,
                                                                 RowId row_id) {
   return bucketed_extractor<Key, RowId>{std::move(key), buckets, std::move(row_id)};

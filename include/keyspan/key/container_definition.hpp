@@ -52,7 +52,11 @@ class key_paths {
     key_paths read;
     for (std::string_view const text : texts) {
       auto path = key_path::parse(text);
-      if (!path) return unexpected{path.error()};
+      if (!path) {
+        auto const& why = path.error();
+        error const told{why.code, "path ", read.size() + 1, ": ", why.text};
+        return unexpected{told.at(why.position)};
+      }
       read.paths_.push_back(*std::move(path));
     }
     return read;
@@ -166,6 +170,10 @@ using dotted_path = static_path<fixed_string{bytes_of_dotted<Dotted>.bytes}>;
 /// The path of what a user of MongoDB calls "address.city". Errors: those of `key_path::parse`;
 /// places are those of the path.
 [[nodiscard]] constexpr result<key_path> key_path_of_shard_key(std::string_view dotted) {
+  if (dotted.starts_with('/'))
+    return unexpected{
+        error{errc::malformed, "a shard key is names with dots between them, this is a path"}.at(
+            {.line = 1, .column = 1, .offset = 0})};
   std::vector<char> text;
   detail::write_dotted_as_path(dotted, [&](char byte) { text.push_back(byte); });
   return key_path::parse({text.data(), text.size()});
@@ -208,8 +216,10 @@ class container_definition {
   }
 
   /// What the row key is called: "/id", "/_id", "/RowKey".
-  static constexpr std::string_view row_key_path() noexcept {
-    return detail::row_path<Api>().text();
+  static constexpr std::string_view row_key_path() noexcept
+    requires detail::is_static_path<RowKey>
+  {
+    return RowKey::text();
   }
 
   /// The partition key of a document, owned where the definition makes new text, otherwise
@@ -238,10 +248,9 @@ class container_definition {
     key_value const& value = detail::value_in(row);
     if constexpr (Api == container_api::mongodb) {
       if (value.is_undefined())
-        return answer{
-            fail(errc::not_representable, "the row key at ", row_key_path(), " is undefined")};
+        return answer{fail(errc::not_representable, row_key_in_words(), " is undefined")};
     } else if (!value.is_string() || value.string().empty()) {
-      return answer{fail(errc::not_representable, "the row key at ", row_key_path(),
+      return answer{fail(errc::not_representable, row_key_in_words(),
                          " is a string that is not empty; this one is ", words_for(value))};
     }
     return detail::result_of(std::move(row));
@@ -291,6 +300,16 @@ class container_definition {
   }
 
  private:
+  constexpr inline_text<96> row_key_in_words() const {
+    inline_text<96> words{std::string_view{"the row key"}};
+    if constexpr (detail::is_static_path<RowKey>) {
+      words.append(" at ", row_key_.text());
+    } else if constexpr (std::same_as<RowKey, key_path>) {
+      words.append(" at ", row_key_.to_text());
+    }
+    return words;
+  }
+
   static constexpr std::string_view words_for(key_value const& value) {
     switch (value.kind()) {
       case key_kind::undefined:
@@ -350,6 +369,8 @@ template <fixed_string First, fixed_string... Rest>
 /// `mongodb_container<"address.city">()`.
 template <fixed_string ShardKey>
 [[nodiscard]] constexpr auto mongodb_container() {
+  static_assert(!ShardKey.view().starts_with('/'),
+                "a shard key is names with dots between them, this is a path");
   return detail::define<container_api::mongodb>(detail::dotted_path<ShardKey>{});
 }
 /// The same, its shard key taken from a component; at run time, from `key_path_of_shard_key`.

@@ -60,11 +60,10 @@ concept view_document = std::is_pointer_v<T> || std::same_as<T, std::string_view
 
 namespace detail {
 
-// An error about a value, with the path that led to it.
+// An error about a value, with the path that led to it. The place in the value's own text is left
+// out: it would be taken for one in the document.
 constexpr error at_path(std::string_view path, error const& what) {
-  error told{what.code, "at ", path, ": ", what.text};
-  told.position = what.position;
-  return told;
+  return error{what.code, "at ", path, ": ", what.text};
 }
 
 }  // namespace detail

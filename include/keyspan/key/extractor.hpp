@@ -32,39 +32,8 @@ concept key_or_result = is_key_or_result<T>;
 template <class E, class Document>
 using extracted = std::invoke_result_t<E const&, Document const&>;
 
-template <class C>
-struct owner_of_member {
-  using type = no_question;
-};
-template <class M, class Owner>
-struct owner_of_member<M Owner::*> {
-  using type = Owner;
-};
-
 // Keeps `key_of<review>(…)` from naming the first component.
 enum class no_document {};
-
-// The document of a member pointer is known without being named.
-template <class... Cs>
-struct first_plain_misfit {
-  using component = no_question;
-  using owner = no_question;
-};
-template <class First, class... Rest>
-struct first_plain_misfit<First, Rest...> : first_plain_misfit<Rest...> {};
-template <class First, class... Rest>
-  requires(!component_of_one_value<First> || !member_path_or_function<First> ||
-           (std::is_member_pointer_v<First> &&
-            !key_component_of<First, typename owner_of_member<First>::type>))
-struct first_plain_misfit<First, Rest...> {
-  using component = First;
-  using owner = typename owner_of_member<First>::type;
-};
-
-// What can be said about components before there is a document.
-template <class... Cs>
-concept components_can_fit = key_component_of<typename first_plain_misfit<Cs...>::component,
-                                              typename first_plain_misfit<Cs...>::owner>;
 
 }  // namespace detail
 
@@ -125,8 +94,11 @@ class composed_extractor {
       return detail::make_key(std::get<0>(components_), document);
     } else {
       auto const part = detail::read_component(std::get<At>(components_), document);
-      if (!part) [[unlikely]]
-        return unexpected{part.error()};
+      if (!part) [[unlikely]] {
+        if constexpr (sizeof...(Components) == 1) return unexpected{part.error()};
+        using component = std::tuple_element_t<At, std::tuple<Components...>>;
+        return unexpected{detail::of_component<component>("value", At + 1, part.error())};
+      }
       values[At] = detail::value_in(part);
       return read<Key, At + 1>(document, values);
     }

@@ -91,8 +91,10 @@ class joined_extractor {
       return detail::key_of_texts(texts, separator_);
     } else {
       auto const part = detail::read_component(std::get<At>(components_), document);
-      if (!part) [[unlikely]]
-        return unexpected{part.error()};
+      if (!part) [[unlikely]] {
+        using component = std::tuple_element_t<At, std::tuple<Components...>>;
+        return unexpected{detail::of_component<component>("part", At + 1, part.error())};
+      }
       key_value const& value = detail::value_in(part);
       if (detail::is_missing(value)) return partition_key{value};
       std::array<char, max_number_text> room;
@@ -112,7 +114,7 @@ class joined_extractor {
 /// Parts that contain the separator make two lists of parts look alike, which then share a
 /// partition: where the parts are to be told apart again, choose a separator that they do not have.
 template <class... Components>
-  requires(sizeof...(Components) > 0)
+  requires(sizeof...(Components) > 0 && detail::components_can_fit<Components...>)
 [[nodiscard]] constexpr joined_extractor<Components...> joined(std::string_view separator,
                                                                Components... components) {
   return joined_extractor<Components...>{separator, std::move(components)...};

@@ -371,6 +371,16 @@ constexpr bool read_along(T&& here, Out& out, refusal& why) {
   }
 }
 
+// An error of one of several components; a path says by itself which one it is.
+template <class C>
+constexpr error of_component(std::string_view what, std::size_t number, error const& why) {
+  if constexpr (is_static_path<C> || std::same_as<C, key_path>) {
+    return why;
+  } else {
+    return error{why.code, what, " ", number, " of the key: ", why.text};
+  }
+}
+
 template <class C, class Document, class Out>
 constexpr bool read_component_into(C const& component, Document const& document, Out& out,
                                    refusal& why) {
@@ -443,6 +453,37 @@ constexpr result<key_value> result_of(borrowed_value<C, Document> const& read) {
   return *read;
 }
 constexpr result<partition_key> result_of(result<partition_key> read) { return read; }
+
+template <class C>
+struct owner_of_member {
+  using type = no_question;
+};
+template <class M, class Owner>
+struct owner_of_member<M Owner::*> {
+  using type = Owner;
+};
+
+// The document of a member pointer is known without being named.
+template <class... Cs>
+struct first_plain_misfit {
+  using component = no_question;
+  using owner = no_question;
+};
+template <class First, class... Rest>
+struct first_plain_misfit<First, Rest...> : first_plain_misfit<Rest...> {};
+template <class First, class... Rest>
+  requires(!component_of_one_value<First> || !member_path_or_function<First> ||
+           (std::is_member_pointer_v<First> &&
+            !key_component_of<First, typename owner_of_member<First>::type>))
+struct first_plain_misfit<First, Rest...> {
+  using component = First;
+  using owner = typename owner_of_member<First>::type;
+};
+
+// What can be said about components before there is a document.
+template <class... Cs>
+concept components_can_fit = key_component_of<typename first_plain_misfit<Cs...>::component,
+                                              typename first_plain_misfit<Cs...>::owner>;
 
 }  // namespace detail
 

@@ -49,8 +49,13 @@ inline constexpr null_type null{};
 /// number may change with the next release while keys stay.
 template <class Enum>
   requires std::is_enum_v<Enum>
-[[nodiscard]] constexpr std::underlying_type_t<Enum> underlying(Enum value) noexcept {
-  return static_cast<std::underlying_type_t<Enum>>(value);
+[[nodiscard]] constexpr auto underlying(Enum value) noexcept {
+  using type = std::underlying_type_t<Enum>;
+  if constexpr (std::same_as<type, char> || detail::odd_character<type>) {
+    return +static_cast<type>(value);  // a number here, and no character
+  } else {
+    return static_cast<type>(value);
+  }
 }
 
 class key_value;
@@ -85,7 +90,7 @@ struct can_be_key_value<std::optional<T>>
 // What owns its characters: a value that borrows them must not outlive it.
 template <class T>
 struct owns_key_text : std::bool_constant<key_text<T> && !std::same_as<T, std::string_view> &&
-                                          !std::is_pointer_v<T> && !std::is_array_v<T>> {};
+                                          !std::is_pointer_v<T>> {};
 template <class T>
 struct owns_key_text<std::optional<T>> : owns_key_text<std::remove_const_t<T>> {};
 

@@ -119,8 +119,7 @@ class partition_key_view {
     std::size_t number = 0;
     static_cast<void>((made.ended_with(++number, values, why) || ...));
     if (sizeof...(Values) == 1) return unexpected{why};
-    error const numbered{why.code, "value ", made.size_, " of the key: ", why.text};
-    return unexpected{numbered.at(why.position)};
+    return fail(why.code, "value ", made.size_, " of the key: ", why.text);
   }
 
   template <class T>
@@ -234,13 +233,18 @@ class partition_key {
   constexpr std::size_t size() const noexcept { return size_; }
   constexpr bool empty() const noexcept { return size_ == 0; }
   /// Requires `i < size()`.
-  constexpr key_value const& operator[](std::size_t i) const {
+  constexpr key_value const& operator[](std::size_t i) const& {
     expects(i < size_, "the partition key has a value of this number");
     return values_[i];
   }
-  constexpr key_value const* begin() const noexcept { return values_.data(); }
-  constexpr key_value const* end() const noexcept { return values_.data() + size_; }
-  constexpr std::span<key_value const> values() const noexcept { return {values_.data(), size_}; }
+  constexpr key_value const* begin() const& noexcept { return values_.data(); }
+  constexpr key_value const* end() const& noexcept { return values_.data() + size_; }
+  constexpr std::span<key_value const> values() const& noexcept { return {values_.data(), size_}; }
+  // What they give would outlive a temporary key.
+  void operator[](std::size_t) const&& = delete;
+  void begin() const&& = delete;
+  void end() const&& = delete;
+  void values() const&& = delete;
 
   /// The first `count` values, still in this key. Requires that there are so many.
   [[nodiscard]] constexpr partition_key_view prefix(std::size_t count) const& {

@@ -15,6 +15,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <ratio>
 #include <string_view>
 #include <type_traits>
@@ -105,18 +106,26 @@ template <class Duration>
   if constexpr (std::chrono::treat_as_floating_point_v<rep>) {
     std::chrono::duration<double> const since = at.time_since_epoch();
     return detail::text_of_seconds(since.count(), unit);
-  } else if constexpr (std::ratio_greater_v<typename Duration::period, std::ratio<1>>) {
-    // A long unit is compared before it is cut into seconds, of which there could be too many.
-    constexpr auto first = std::chrono::ceil<Duration>(seconds{detail::first_second});
-    constexpr auto last = std::chrono::floor<Duration>(seconds{detail::end_of_seconds - 1});
-    if (at.time_since_epoch() < first || at.time_since_epoch() > last)
-      return detail::not_a_time_of_four_digits();
-    return detail::text_of_bucket(seconds{at.time_since_epoch()}.count(), unit);
   } else {
-    auto const since = std::chrono::floor<seconds>(at.time_since_epoch()).count();
-    if (since < detail::first_second || since >= detail::end_of_seconds)
-      return detail::not_a_time_of_four_digits();
-    return detail::text_of_bucket(since, unit);
+    // In 64 bits and signed, whatever the caller counts in.
+    auto const count = at.time_since_epoch().count();
+    if constexpr (std::unsigned_integral<rep> && sizeof(rep) >= sizeof(std::int64_t))
+      if (count > static_cast<std::uint64_t>((std::numeric_limits<std::int64_t>::max)()))
+        return detail::not_a_time_of_four_digits();
+    using wide = std::chrono::duration<std::int64_t, typename Duration::period>;
+    wide const since{static_cast<std::int64_t>(count)};
+    if constexpr (std::ratio_greater_v<typename Duration::period, std::ratio<1>>) {
+      // A long unit is compared before it is cut into seconds, of which there could be too many.
+      constexpr auto first = std::chrono::ceil<wide>(seconds{detail::first_second});
+      constexpr auto last = std::chrono::floor<wide>(seconds{detail::end_of_seconds - 1});
+      if (since < first || since > last) return detail::not_a_time_of_four_digits();
+      return detail::text_of_bucket(std::chrono::floor<seconds>(since).count(), unit);
+    } else {
+      auto const whole = std::chrono::floor<seconds>(since).count();
+      if (whole < detail::first_second || whole >= detail::end_of_seconds)
+        return detail::not_a_time_of_four_digits();
+      return detail::text_of_bucket(whole, unit);
+    }
   }
 }
 

@@ -76,7 +76,7 @@ TEST_CASE("the slot of a number is that of its digits in a real redis-server") {
 }
 
 // redis-cli says what it is about to do before it asks whether it should, and is told no.
-TEST_CASE("a space is shared out as redis-cli shares it out among new nodes") {
+TEST_CASE("a space is shared out as redis-cli shares it out among up to seven new nodes") {
   std::vector<std::unique_ptr<test::redis_server>> nodes;
   test::temporary_folder const folder;
   auto const answer = folder.path() / "answer";
