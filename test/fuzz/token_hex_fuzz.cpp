@@ -32,7 +32,9 @@ std::optional<typename Scheme::token_type> read_by(Scheme const& scheme, std::st
   bool const are_digits = std::all_of(text.begin(), text.end(), [](char c) {
     return std::isxdigit(static_cast<unsigned char>(c)) != 0;
   });
-  bool const is_in_space = scheme.name() == "cosmos_v1" || text.empty() || text[0] < '4';
+  bool const is_in_space =
+      text.empty() ||
+      (scheme.name() == "cosmos_v1" ? !upper(text).starts_with("FF") : text[0] < '4');
   auto const t = scheme.from_hex(text);
   require(t.has_value() == (are_digits && text.size() % 2 == 0 && text.size() / 2 <= most_bytes &&
                             upper(text) != "FF" && is_in_space),

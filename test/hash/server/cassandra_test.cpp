@@ -125,8 +125,12 @@ TEST_CASE("tokens are those of the Cassandra driver, of one column and of severa
       choose(columns[i], random);
       values.push_back(columns[i].value);
     }
+    auto const [first, second, third] = columns;
     keyspan::cassandra_scheme const scheme{
-        .columns = {columns[0].column, columns[1].column, columns[2].column}};
+        .columns = count == 1 ? keyspan::cassandra_columns{first.column}
+                   : count == 2
+                       ? keyspan::cassandra_columns{first.column, second.column}
+                       : keyspan::cassandra_columns{first.column, second.column, third.column}};
     auto const token = scheme.token_of(values);
     if (count == 1 && columns[0].value == key_value{""}) {
       CHECK(token.error().code == keyspan::errc::key_mismatch);  // as the server refuses it
