@@ -192,7 +192,7 @@ constexpr bool a_row_key_is_text_that_is_not_empty() {
   check(said(table_container(), 5) ==
         "the row key at /RowKey is a string that is not empty; this one is a number");
   check(said(table_container(), true) ==
-        "the row key at /RowKey is a string that is not empty; this one is a truth value");
+        "the row key at /RowKey is a string that is not empty; this one is a boolean");
   // MongoDB takes any value that there is.
   check(said(mongo, 5).empty() && said(mongo, "").empty() && said(mongo, keyspan::null).empty());
   check(said(mongo, undefined) == "the row key at /_id is undefined");

@@ -295,7 +295,7 @@ TEST_CASE("a time bucket is no bucket of words or truth values") {
   auto const of_text = time_bucket(&event::text, time_unit::day)(one);
   CHECK(of_text.error().code == errc::not_representable);
   CHECK(time_bucket(&event::flag, time_unit::day)(one).error().text ==
-        "a time bucket is made of a number of seconds, not of a truth value");
+        "a time bucket is made of a number of seconds, not of a boolean");
 }
 
 static_assert(!keyspan::timestamp_component_of<decltype(path<"/nowhere">), event>);

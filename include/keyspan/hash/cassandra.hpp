@@ -182,22 +182,6 @@ struct cassandra_scheme {
                 " bytes");
   }
 
-  static constexpr std::string_view kind_word(key_value const& value) {
-    switch (value.kind()) {
-      case key_kind::undefined:
-        return "undefined";
-      case key_kind::null:
-        return "null";
-      case key_kind::boolean:
-        return "a bool";
-      case key_kind::number:
-        return "a number";
-      case key_kind::string:
-        return "a string";
-    }
-    return {};
-  }
-
   constexpr result<std::string_view> bytes_of(key_value const& value, std::size_t i,
                                               std::span<char> room) const {
     cassandra_column const column = columns[i];
@@ -215,8 +199,8 @@ struct cassandra_scheme {
       room[0] = value.boolean() ? 1 : 0;
       return std::string_view{room.data(), 1};
     }
-    return fail(errc::key_mismatch, "value ", i + 1, " of the key is ", kind_word(value),
-                ", which its column in Cassandra does not hold");
+    return fail(errc::key_mismatch, "value ", i + 1, " of the key is ",
+                detail::words_of(value.kind()), ", which its column in Cassandra does not hold");
   }
 
   static constexpr number_form form_of(cassandra_column column) {

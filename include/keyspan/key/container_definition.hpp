@@ -311,18 +311,7 @@ class container_definition {
   }
 
   static constexpr std::string_view words_for(key_value const& value) {
-    switch (value.kind()) {
-      case key_kind::undefined:
-        return "undefined";
-      case key_kind::null:
-        return "null";
-      case key_kind::boolean:
-        return "a truth value";
-      case key_kind::number:
-        return "a number";
-      default:
-        return "empty";
-    }
+    return value.is_string() ? "empty" : detail::words_of(value.kind());
   }
 
   Key key_;

@@ -210,8 +210,12 @@ struct missing_member<leads_astray<T, Name>> {
   using owner = T;
   using name = Name;
 };
+// The commonest reason for a missing member is that nobody has described the struct.
+template <class T>
+concept described_struct_or_document = std::same_as<T, no_question> || described_struct<T>;
 template <class Route>
 concept leads_from_member_to_member =
+    described_struct_or_document<typename missing_member<Route>::owner> &&
     has_member_named<typename missing_member<Route>::owner, typename missing_member<Route>::name>;
 
 template <class C, class Document>

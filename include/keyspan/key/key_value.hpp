@@ -31,6 +31,25 @@ namespace keyspan {
 /// What a key value is, in the order in which values of different kinds sort.
 enum class key_kind : std::uint8_t { undefined, null, boolean, number, string };
 
+namespace detail {
+// What an error calls a value of this kind.
+constexpr std::string_view words_of(key_kind kind) {
+  switch (kind) {
+    case key_kind::undefined:
+      return "undefined";
+    case key_kind::null:
+      return "null";
+    case key_kind::boolean:
+      return "a boolean";
+    case key_kind::number:
+      return "a number";
+    case key_kind::string:
+      break;
+  }
+  return "a string";
+}
+}  // namespace detail
+
 /// The type of `undefined`.
 struct undefined_type {
   explicit constexpr undefined_type() = default;

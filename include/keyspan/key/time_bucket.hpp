@@ -165,7 +165,7 @@ class time_bucket_extractor {
 
   /// The bucket of the document's timestamp; undefined or null where that is. Allocates nothing.
   /// Errors: those of the component; `not_representable` outside of the years 0 to 9999, and for a
-  /// timestamp that is a string or a truth value.
+  /// timestamp that is a string or a boolean.
   template <class Document>
     requires timestamp_component_of<Component, Document>
   [[nodiscard]] constexpr result<partition_key> operator()(Document const& document) const {
@@ -184,7 +184,7 @@ class time_bucket_extractor {
       if (!value.is_number())
         return fail(errc::not_representable,
                     "a time bucket is made of a number of seconds, not of ",
-                    value.is_string() ? "a string" : "a truth value");
+                    detail::words_of(value.kind()));
       return key_of_text(detail::text_of_seconds(value.number(), unit_));
     }
   }
