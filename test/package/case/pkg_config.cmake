@@ -15,4 +15,4 @@ run(COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -Wall -Wextra -Wpedantic -Wconversi
             -Werror ${own} ${flags} ${other_includes} ${consumer}/main.cpp -o ${OUT}/consumer)
 run(COMMAND ${OUT}/consumer OUTPUT output)
 require_in("22E342F38A486A088463DFF7838A5963" "${output}")
-require_in("invalid_utf8 at line 1, column 4" "${output}")
+require_in("invalid_utf8: at /article_id" "${output}")
