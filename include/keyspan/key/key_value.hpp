@@ -118,7 +118,10 @@ template <key_text T>
 constexpr std::string_view key_text_of(T const& value) {
   if constexpr (std::is_bounded_array_v<T>) {
     std::string_view const all{value, std::extent_v<T>};  // an array that is full has no NUL
-    return all.substr(0, all.find('\0'));
+    if (!std::is_constant_evaluated()) return all.substr(0, all.find('\0'));
+    std::size_t size = 0;  // g++ 12 under UBSan takes no find here
+    while (size < all.size() && all[size] != '\0') ++size;
+    return all.substr(0, size);
   } else {
     if constexpr (std::is_pointer_v<T>)
       expects(value != nullptr, "a char pointer that is a key value points at text");
