@@ -111,14 +111,16 @@ constexpr auto route() {
 }
 
 template <class C, class Document>
+concept gives_something = std::invocable<C const&, Document const&> &&
+                          !std::is_void_v<std::invoke_result_t<C const&, Document const&>>;
+
+template <class C, class Document>
 constexpr auto route_of() {
   if constexpr (is_static_path<C>) {
     return route<C, 0, Document const&>();
   } else if constexpr (std::same_as<C, key_path>) {
     return leads_into<Document, key_value&&>{};
-  } else if constexpr (!std::invocable<C const&, Document const&>) {
-    return leads_nowhere{};
-  } else if constexpr (std::is_void_v<std::invoke_result_t<C const&, Document const&>>) {
+  } else if constexpr (!gives_something<C, Document>) {
     return leads_nowhere{};
   } else {
     return route<no_path, 0, std::invoke_result_t<C const&, Document const&>&&>();

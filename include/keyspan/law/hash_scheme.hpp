@@ -138,7 +138,7 @@ constexpr law::finding check_two_tokens(Token const& a, Token const& b) {
   auto const ordered = a <=> b;
   if ((a == b) != (ordered == 0) || (a != b) == (a == b) || (a < b) != (ordered < 0) ||
       (a > b) != (ordered > 0) || (b > a) != (a < b) || (b == a) != (a == b) ||
-      (b <=> a < 0) != (ordered > 0))
+      ((b <=> a) < 0) != (ordered > 0))
     return law::finding{"the comparisons of tokens agree with each other", law_text_of(a), " and ",
                         law_text_of(b)};
   if constexpr (requires {
