@@ -29,8 +29,8 @@ struct address {
 };
 struct account {
   std::string name;
-  std::optional<address> home;
-  address const* work = nullptr;
+  std::optional<address> shipping;
+  address const* billing = nullptr;
   std::unique_ptr<address> secret;
   test::tree_view extra{nullptr};
 };
@@ -60,7 +60,7 @@ struct by_value {
 }  // namespace
 
 BOOST_HANA_ADAPT_STRUCT(address, city, street);
-BOOST_HANA_ADAPT_STRUCT(account, name, home, work, secret, extra);
+BOOST_HANA_ADAPT_STRUCT(account, name, shipping, billing, secret, extra);
 BOOST_HANA_ADAPT_STRUCT(order, id, tenant, number, is_paid, price, current, table, last, to, by,
                         code, kept);
 BOOST_HANA_ADAPT_ADT(by_value, (here, [](auto const& self) { return self.here(); }));
@@ -92,8 +92,8 @@ static_assert(is_component(&order::id) && is_component(&order::tenant) &&
               is_component(&order::code) && is_component(&order::kept));
 static_assert(is_component(&order::name) && is_component(&order::viewed_name) &&
               is_component(&order::sum));
-static_assert(is_component(path<"/to/city">) && is_component(path<"/by/home/city">) &&
-              is_component(path<"/by/work/street">) && is_component(path<"/by/secret/city">) &&
+static_assert(is_component(path<"/to/city">) && is_component(path<"/by/shipping/city">) &&
+              is_component(path<"/by/billing/street">) && is_component(path<"/by/secret/city">) &&
               is_component(path<"/by/extra/anything/at/all">));
 static_assert(is_component([](order const& o) -> auto const& { return o.to.city; }) &&
               is_component([](auto const& o) { return o.number % 8; }) &&
@@ -104,7 +104,7 @@ static_assert(is_component([](order const& o) -> auto const& { return o.to.city;
               is_component([](order const& o) { return partition_key{o.id + "!"}; }) &&
               is_component([](order const& o) { return partition_key::from(o.id + "!"); }) &&
               is_component([](order const& o) { return partition_key_view{o.id}; }) &&
-              is_component([](order const& o) { return o.by.work; }) == false);
+              is_component([](order const& o) { return o.by.billing; }) == false);
 static_assert(is_component([](order const& o) { return &o.number; }) &&
               is_component([](order const& o) { return &o.table; }) &&
               is_component([](order const& o) { return &o.id; }) &&
@@ -163,18 +163,18 @@ TEST_CASE("what is absent is undefined, wherever on the way it is absent") {
   order one;
   CHECK(read(&order::table, one)->is_undefined());
   CHECK(read(path<"/table">, one)->is_undefined());
-  CHECK(read(path<"/by/home/city">, one)->is_undefined());
-  CHECK(read(path<"/by/work/city">, one)->is_undefined());
+  CHECK(read(path<"/by/shipping/city">, one)->is_undefined());
+  CHECK(read(path<"/by/billing/city">, one)->is_undefined());
   CHECK(read(path<"/by/secret/city">, one)->is_undefined());
   CHECK(read(path<"/to/street">, one)->is_undefined());
   one.table = 4;
-  one.by.home = address{"Oslo", {}};
-  one.by.work = &*one.by.home;
+  one.by.shipping = address{"Oslo", {}};
+  one.by.billing = &*one.by.shipping;
   one.by.secret = std::make_unique<address>(address{"Rome", "Via"});
   CHECK(*read(&order::table, one) == key_value{4});
-  CHECK(*read(path<"/by/home/city">, one) == key_value{"Oslo"});
-  CHECK(read(path<"/by/home/street">, one)->is_undefined());
-  CHECK(*read(path<"/by/work/city">, one) == key_value{"Oslo"});
+  CHECK(*read(path<"/by/shipping/city">, one) == key_value{"Oslo"});
+  CHECK(read(path<"/by/shipping/street">, one)->is_undefined());
+  CHECK(*read(path<"/by/billing/city">, one) == key_value{"Oslo"});
   CHECK(*read(path<"/by/secret/street">, one) == key_value{"Via"});
   CHECK(*read([](order const& o) { return &o.by.name; }, one) == key_value{""});  // looked through
 }
@@ -273,13 +273,13 @@ TEST_CASE("a path of run time and one of compile time find the same") {
 TEST_CASE("finding a value allocates nothing, whatever the length of its text") {
   order one;
   one.id.assign(1000, 'x');
-  one.by.home = address{std::string(1000, 'y'), {}};
+  one.by.shipping = address{std::string(1000, 'y'), {}};
   tree const outer[]{tree::leaf("a", 1)};
   auto const document = tree::object("", outer);
   auto const at_run_time = *key_path::parse("/a/b/c/d");
   CHECK(test::allocations_in([&] {
           static_cast<void>(read(&order::id, one));
-          static_cast<void>(read(path<"/by/home/city">, one));
+          static_cast<void>(read(path<"/by/shipping/city">, one));
           static_cast<void>(read(at_run_time, document));
         }) == 0);
 }
