@@ -170,6 +170,16 @@ class any_scheme {
     return f(cosmos_multihash);
   }
 
+  // What `f` gives for the fixed scheme and the bounds as its own tokens.
+  template <class F>
+  constexpr result<any_token> between(any_token const& lower, upper_end<any_token> const& upper,
+                                      F const& f) const {
+    return visit([&](auto scheme) {
+      using own = typename decltype(scheme)::token_type;
+      return detail::as_any(f(scheme, detail::own_token<own>(lower), detail::own_end<own>(upper)));
+    });
+  }
+
  public:
   using token_type = any_token;
 
@@ -239,14 +249,11 @@ class any_scheme {
                                                       upper_end<any_token> const& upper,
                                                       std::size_t i, std::size_t parts,
                                                       std::size_t paths = max_key_values) const {
-    return visit([&](auto scheme) {
-      using own = typename decltype(scheme)::token_type;
-      auto const& first = detail::own_token<own>(lower);
-      auto const last = detail::own_end<own>(upper);
+    return between(lower, upper, [&](auto scheme, auto const& first, auto const& last) {
       if constexpr (detail::counts_paths<decltype(scheme)>) {
-        return detail::as_any(scheme.cut_point(first, last, i, parts, paths));
+        return scheme.cut_point(first, last, i, parts, paths);
       } else {
-        return detail::as_any(scheme.cut_point(first, last, i, parts));
+        return scheme.cut_point(first, last, i, parts);
       }
     });
   }
@@ -254,14 +261,11 @@ class any_scheme {
   [[nodiscard]] constexpr result<any_token> midpoint(any_token const& lower,
                                                      upper_end<any_token> const& upper,
                                                      std::size_t paths = max_key_values) const {
-    return visit([&](auto scheme) {
-      using own = typename decltype(scheme)::token_type;
-      auto const& first = detail::own_token<own>(lower);
-      auto const last = detail::own_end<own>(upper);
+    return between(lower, upper, [&](auto scheme, auto const& first, auto const& last) {
       if constexpr (detail::counts_paths<decltype(scheme)>) {
-        return detail::as_any(scheme.midpoint(first, last, paths));
+        return scheme.midpoint(first, last, paths);
       } else {
-        return detail::as_any(scheme.midpoint(first, last));
+        return scheme.midpoint(first, last);
       }
     });
   }
