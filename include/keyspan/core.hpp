@@ -4,6 +4,7 @@
 #include <keyspan/core/bytes.hpp>
 #include <keyspan/core/contract.hpp>
 #include <keyspan/core/error.hpp>
+#include <keyspan/core/index_view.hpp>
 #include <keyspan/core/json.hpp>
 #include <keyspan/core/number.hpp>
 #include <keyspan/core/print.hpp>

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <keyspan/core/contract.hpp>
+#include <keyspan/core/index_view.hpp>
 #include <keyspan/core/result.hpp>
 #include <keyspan/core/text.hpp>
 #include <keyspan/key/joined.hpp>
@@ -17,7 +18,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -58,31 +58,7 @@ constexpr partition_key key_of_bucket(key_value const& key, std::uint32_t bucket
 class bucket_keys {
  public:
   /// Goes over the keys, and refers to the list.
-  class iterator {
-   public:
-    using value_type = partition_key;
-    using difference_type = std::ptrdiff_t;
-
-    iterator() = default;
-    constexpr partition_key operator*() const { return (*keys_)[at_]; }
-    constexpr iterator& operator++() {
-      ++at_;
-      return *this;
-    }
-    constexpr iterator operator++(int) {
-      iterator const before = *this;
-      ++at_;
-      return before;
-    }
-    friend constexpr bool operator==(iterator const&, iterator const&) = default;
-
-   private:
-    friend class bucket_keys;
-    constexpr iterator(bucket_keys const& keys, std::size_t at) : keys_{&keys}, at_{at} {}
-
-    bucket_keys const* keys_ = nullptr;
-    std::size_t at_ = 0;
-  };
+  using iterator = index_iterator<bucket_keys>;
 
   /// Requires at least one bucket.
   constexpr bucket_keys(key_value const& key, std::uint32_t buckets)
@@ -105,7 +81,7 @@ class bucket_keys {
   std::size_t size_;
 };
 
-static_assert(std::forward_iterator<bucket_keys::iterator>);
+static_assert(std::random_access_iterator<bucket_keys::iterator>);
 
 /// What `bucketed` returns: an extractor of one text, and a component of `key_of`.
 template <class Key, class RowId>

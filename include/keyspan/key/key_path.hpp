@@ -8,6 +8,7 @@
 
 #include <keyspan/core/contract.hpp>
 #include <keyspan/core/error.hpp>
+#include <keyspan/core/index_view.hpp>
 #include <keyspan/core/result.hpp>
 #include <keyspan/core/utf8.hpp>
 
@@ -240,31 +241,7 @@ inline constexpr static_path<Text> path{};
 class key_path {
  public:
   /// Goes over the names.
-  class iterator {
-   public:
-    using value_type = std::string_view;
-    using difference_type = std::ptrdiff_t;
-
-    iterator() = default;
-    constexpr std::string_view operator*() const { return (*path_)[at_]; }
-    constexpr iterator& operator++() {
-      ++at_;
-      return *this;
-    }
-    constexpr iterator operator++(int) {
-      iterator const before = *this;
-      ++at_;
-      return before;
-    }
-    friend constexpr bool operator==(iterator const&, iterator const&) = default;
-
-   private:
-    friend class key_path;
-    constexpr iterator(key_path const& path, std::size_t at) : path_{&path}, at_{at} {}
-
-    key_path const* path_ = nullptr;
-    std::size_t at_ = 0;
-  };
+  using iterator = index_iterator<key_path>;
 
   /// The path that a text is: `/a/b`, or with quotes where a name is not plain, `/"a b"/'c'`.
   /// Errors, with the place: `malformed`, `invalid_utf8`, `too_large`; `unsupported` for the
