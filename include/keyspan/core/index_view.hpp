@@ -11,6 +11,7 @@
 #include <iterator>
 #include <ranges>
 #include <type_traits>
+#include <utility>
 
 // The one line by which range-v3 takes a type for a view. It is declared here as range-v3 declares
 // it, so that nobody who does not use range-v3 has to include it.
@@ -26,7 +27,7 @@ namespace keyspan {
 template <class Owner>
 class index_iterator {
  public:
-  using reference = decltype(std::declval<Owner const&>()[std::size_t{}]);
+  using reference = decltype(std::declval<Owner const&>()[std::declval<std::size_t>()]);
   using value_type = std::remove_cvref_t<reference>;
   using difference_type = std::ptrdiff_t;
   using pointer = void;
