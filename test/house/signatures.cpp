@@ -59,13 +59,16 @@ std::size_t behind_bracket(std::string_view text, std::size_t at) {
 }
 
 bool has_members(std::string_view head) {
-  for (auto const word : {"class", "struct", "union", "enum", "namespace"}) {
-    auto const at = find_word(head, word);
+  auto const brackets_close = [](std::string_view part) {
+    return std::ranges::count(part, '<') == std::ranges::count(part, '>');
+  };
+  for (std::string_view const word : {"class", "struct", "union", "enum", "namespace"}) {
     // Not the `class` of a template's parameter, and nothing that returns one.
-    if (at != std::string_view::npos && head.find('(', at) == std::string_view::npos &&
-        std::ranges::count(head.substr(at), '<') == std::ranges::count(head.substr(at), '>') &&
-        std::ranges::count(head.substr(0, at), '<') == std::ranges::count(head.substr(0, at), '>'))
-      return true;
+    for (auto at = find_word(head, word); at != std::string_view::npos;
+         at = find_word(head, word, at + 1))
+      if (head.find('(', at) == std::string_view::npos && brackets_close(head.substr(at)) &&
+          brackets_close(head.substr(0, at)))
+        return true;
   }
   return false;
 }
