@@ -1,5 +1,6 @@
-// What the library does, to look at: six pumps send documents over a link that damages some of
-// them, and each document that arrives goes to the partition that its key belongs to.
+// What the library does, to look at: pumps send documents over a link that damages some of them,
+// each document that arrives goes to the partition that its key belongs to, and a partition that is
+// full splits.
 //
 // Every document is written, sent, read strictly and compared with what was sent, bit for bit; its
 // token is the one that Azure Cosmos DB computes. On a terminal a live table shows it, elsewhere
@@ -76,15 +77,15 @@ keyspan::result<reading> parse(std::string_view text) {
   return in.finish(std::move(out));
 }
 
-// How a reading is partitioned, and the container that it goes to: four partitions, new.
+// How a reading is partitioned.
 constexpr auto by_pump = keyspan::key_of(&reading::pump);
-constexpr std::size_t partitions = 4;
 
-std::size_t partition_of(keyspan::token128 token) {
-  std::size_t i = partitions - 1;
-  while (token < keyspan::cosmos_v2.boundary(i, partitions)) --i;
-  return i;
-}
+// A partition of the container, and how much it holds.
+struct partition {
+  int number = 0;
+  std::uint64_t documents = 0;
+};
+constexpr std::uint64_t room_in_partition = 48'000;
 
 // The same documents and the same damage on every machine.
 class dice {
@@ -131,6 +132,8 @@ struct row {
   std::uint64_t refused = 0;
   double last = 0;
 };
+constexpr int pumps = 400;
+constexpr std::size_t pumps_shown = 4;
 
 struct refusal {
   std::string text;
@@ -140,7 +143,10 @@ struct refusal {
 class show {
  public:
   explicit show(bool is_live) : is_live_{is_live} {
-    for (int i = 1; i <= 6; ++i) rows_.push_back({.pump = "pump-" + std::to_string(i)});
+    for (int i = 1; i <= pumps; ++i) {
+      rows_.push_back({.pump = "pump-" + std::to_string(i)});
+      rows_.back().token = keyspan::token_of(keyspan::cosmos_v2, rows_.back().pump);
+    }
   }
 
   void run() {
@@ -157,7 +163,11 @@ class show {
   }
 
   // Whether the demo may be believed: no damage passed, and no document was read wrongly.
-  bool is_right() const { return wrong_ == 0; }
+  bool is_right() const {
+    std::uint64_t held = 0;
+    for (auto const& [range, part] : partitions_) held += part.documents;
+    return wrong_ == 0 && held == all().read;
+  }
 
  private:
   static constexpr int frames = 40;
@@ -173,13 +183,34 @@ class show {
     if (got) {
       ++to.read;
       to.last = got->value;
-      to.token = keyspan::token_of(keyspan::cosmos_v2, by_pump(*got)).value();
-      ++arrived_[partition_of(to.token)];
+      auto const token = keyspan::token_of(keyspan::cosmos_v2, by_pump(*got)).value();
+      wrong_ += token != to.token;
+      if (++partitions_.at(token).documents > room_in_partition) split(token);
     } else {
       ++to.refused;
       if (refusals_.size() == 3) refusals_.erase(refusals_.begin());
       refusals_.push_back({text, got.error()});
     }
+  }
+
+  // Cuts the range that the token lies in: each half takes the documents of its own pumps.
+  void split(keyspan::token128 token) {
+    auto const full = partitions_.entry_of(token).range;
+    auto const middle = keyspan::cosmos_v2.midpoint(full.lower(), full.upper()).value();
+    partition left{.number = ++last_number_};
+    partition right{.number = ++last_number_};
+    for (row const& r : rows_)
+      if (full.contains(r.token)) (r.token < middle ? left : right).documents += r.read;
+    partitions_.split(middle, left, right);
+  }
+
+  row all() const {
+    row sum;
+    for (row const& r : rows_) {
+      sum.read += r.read;
+      sum.refused += r.refused;
+    }
+    return sum;
   }
 
   char const* colour(char const* code) const { return is_live_ ? code : ""; }
@@ -190,24 +221,25 @@ class show {
     char const* const off = colour("\033[0m");
     out << dim << "  pump          read   refused           last value   token      partition"
         << off << '\n';
-    std::uint64_t read = 0;
-    std::uint64_t refused = 0;
-    for (row const& r : rows_) {
+    for (std::size_t i = 0; i < pumps_shown; ++i) {
+      row const& r = rows_[i];
       std::ostringstream value;
       value << std::setprecision(10) << r.last;
       out << "  " << colour("\033[36m") << r.pump << off << std::setw(12) << r.read
           << colour("\033[33m") << std::setw(10) << r.refused << off << std::setw(21) << value.str()
           << "   " << dim << keyspan::to_hex(r.token).view().substr(0, 8) << "…  " << off
-          << partition_of(r.token) << '\n';
-      read += r.read;
-      refused += r.refused;
+          << partitions_.at(r.token).number << '\n';
     }
-    out << dim << "  all   " << off << std::setw(12) << read << std::setw(10) << refused << "   "
-        << colour(wrong_ == 0 ? "\033[32m" : "\033[31m") << wrong_ << " read wrongly" << off
-        << "\n\n";
-    for (std::size_t i = 0; i < partitions; ++i) {
-      out << "  partition " << i << std::setw(12) << arrived_[i] << "  " << colour("\033[36m");
-      for (std::uint64_t stars = arrived_[i] * 40 / (read + 1); stars > 0; --stars) out << '*';
+    row const sum = all();
+    out << dim << "  all   " << off << std::setw(12) << sum.read << std::setw(10) << sum.refused
+        << "   " << colour(wrong_ == 0 ? "\033[32m" : "\033[31m") << wrong_ << " read wrongly"
+        << off << clear_rest() << "\n\n";
+    for (auto const& [range, part] : partitions_) {
+      auto const first = keyspan::to_hex(range.lower());
+      out << "  partition" << std::setw(3) << part.number << dim << "  from " << std::setw(9)
+          << std::left << (first.empty() ? "the start" : first.view().substr(0, 8)) << std::right
+          << off << std::setw(8) << part.documents << "  " << colour("\033[36m");
+      for (auto stars = part.documents * 30 / room_in_partition; stars > 0; --stars) out << '*';
       out << off << clear_rest() << '\n';
     }
   }
@@ -226,7 +258,7 @@ class show {
   void draw() {
     std::ostringstream body;
     body << "\n  \033[1mkeyspan " KEYSPAN_VERSION_STRING "\033[0m"
-         << "  six pumps, a link that damages one document in forty, four partitions\n\n";
+         << "  400 pumps, a link that damages one document in forty, partitions that split\n\n";
     table(body);
     body << "\n  \033[2mlast refused\033[0m\n";
     last_refusals(body);
@@ -239,8 +271,9 @@ class show {
   }
 
   void print() const {
-    std::cout << "keyspan " KEYSPAN_VERSION_STRING
-                 ": six pumps, a link that damages one document in forty, four partitions\n\n";
+    std::cout
+        << "keyspan " KEYSPAN_VERSION_STRING
+           ": 400 pumps, a link that damages one document in forty, partitions that split\n\n";
     table(std::cout);
     std::cout << "\n  last refused\n";
     last_refusals(std::cout);
@@ -250,7 +283,9 @@ class show {
   dice roll_;
   std::vector<row> rows_;
   std::vector<refusal> refusals_;
-  std::array<std::uint64_t, partitions> arrived_{};
+  keyspan::range_map<keyspan::token128, partition> partitions_{
+      keyspan::whole_space(keyspan::cosmos_v2), partition{}};
+  int last_number_ = 0;
   std::uint32_t number_ = 0;
   std::uint64_t wrong_ = 0;
   std::ptrdiff_t lines_drawn_ = 0;

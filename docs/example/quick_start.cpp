@@ -23,11 +23,15 @@ static_assert(keyspan::to_hex(keyspan::token_of(keyspan::cosmos_v2,
               "22E342F38A486A088463DFF7838A5963");
 
 int main() {
+  // A container of four partitions, cut where the service cuts a new one.
+  auto const partitions = keyspan::evenly_split(keyspan::cosmos_v2, 4);
+
   for (review const& r : std::array{review{"r-1", "redmond", 5},  //
                                     review{"r-2", "red\xFFmond", 1}}) {
     auto const token = keyspan::token_of(keyspan::cosmos_v2, by_article(r));
     if (token) {
-      std::cout << r.id << " lives at " << keyspan::to_hex(*token) << '\n';
+      std::cout << r.id << " lives at " << keyspan::to_hex(*token) << ", in partition "
+                << partitions.at(*token) << '\n';
     } else {
       std::cout << r.id << ": " << token.error() << '\n';
     }

@@ -70,4 +70,15 @@ int main() {
   std::cout << "all of contoso, from " << keyspan::to_hex(everything->lower) << '\n'
             << "           up to " << keyspan::to_hex(everything->upper) << '\n';
   // [end: prefix]
+
+  // [region: owner]
+  auto partitions = keyspan::evenly_split(keyspan::cosmos_multihash, 3);
+  auto const contoso = keyspan::token_range{*everything};
+  for (auto const& [range, number] : partitions.overlapping(contoso))
+    std::cout << "partition " << number << " has " << range << '\n';
+
+  partitions.split(*keyspan::token_multihash::from_hex("0A4BA22644167DA7161C260336FB542327"), 3, 4);
+  for (auto const& [range, number] : partitions.overlapping(contoso))
+    std::cout << "partition " << number << " has " << range << '\n';
+  // [end: owner]
 }

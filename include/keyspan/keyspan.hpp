@@ -4,3 +4,4 @@
 #include <keyspan/core.hpp>
 #include <keyspan/hash.hpp>
 #include <keyspan/key.hpp>
+#include <keyspan/range.hpp>

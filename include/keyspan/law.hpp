@@ -4,3 +4,4 @@
 #include <keyspan/law/finding.hpp>
 #include <keyspan/law/hash_scheme.hpp>
 #include <keyspan/law/placement.hpp>
+#include <keyspan/law/range_map.hpp>

@@ -197,4 +197,5 @@ inline constexpr std::array<std::uint64_t, %d> placed_tokens{""" % len(TOKENS))
 }  // namespace test""")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -154,7 +154,7 @@ struct token_bounds {
 
   constexpr bool contains(Token const& t) const { return lower <= t && upper > t; }
 
-  friend constexpr bool operator==(token_bounds const&, token_bounds const&) = default;
+  friend bool operator==(token_bounds const&, token_bounds const&) = default;
 };
 
 namespace detail {

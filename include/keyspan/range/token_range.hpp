@@ -1,0 +1,194 @@
+// keyspan/range/token_range.hpp — a half-open stretch of a space of tokens.
+//
+//   ------[==================)------>   a partition owns one, a feed reads one,
+//      lower              upper         a lease guards one
+#pragma once
+
+#include <keyspan/core/contract.hpp>
+#include <keyspan/core/error.hpp>
+#include <keyspan/core/result.hpp>
+#include <keyspan/core/text.hpp>
+#include <keyspan/hash/hash_scheme.hpp>
+#include <keyspan/hash/token.hpp>
+
+#include <algorithm>
+#include <compare>
+#include <concepts>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace keyspan {
+
+namespace detail {
+
+using token_text = inline_text<51>;
+
+constexpr token_text quoted_if_empty(std::string_view text) {
+  return text.empty() ? token_text{"\"\""} : token_text{text};
+}
+
+// A token as a message names it: long ones are cut, so that two of them fit in an error.
+template <token Token>
+constexpr token_text text_of_token(Token const& token) {
+  if constexpr (writes_hex<Token>) {
+    auto const digits = token.to_hex();
+    return quoted_if_empty(digits);
+  } else if constexpr (std::convertible_to<Token const&, std::string_view>) {
+    return quoted_if_empty(token);
+  } else if constexpr (text_piece<Token>) {
+    return token_text{token};
+  } else if constexpr (textual<Token>) {
+    auto const text = token.to_text();
+    return quoted_if_empty(text);
+  } else {
+    return token_text{"(a token without a text)"};
+  }
+}
+
+template <token Token>
+constexpr token_text text_of_token(upper_end<Token> const& end) {
+  if (!end.is_space_end()) return text_of_token(end.at());
+  return writes_hex<Token> ? token_text{"FF"} : token_text{"the end"};
+}
+
+template <class T>
+concept tells_token = token<T> && (writes_hex<T> || text_piece<T> || textual<T>);
+
+}  // namespace detail
+
+/// The tokens `t` with `lower <= t < upper`. Never empty: a range exists to be owned by somebody.
+template <token Token>
+class token_range {
+ public:
+  using token_type = Token;
+
+  /// Requires `lower < upper`.
+  constexpr token_range(Token lower, upper_end<Token> upper)
+      : lower_{std::move(lower)}, upper_{std::move(upper)} {
+    expects(upper_ > lower_, "a token range holds at least one token");
+  }
+  /// Requires bounds that enclose a token.
+  constexpr explicit token_range(token_bounds<Token> bounds)
+      : token_range{std::move(bounds.lower), std::move(bounds.upper)} {}
+
+  /// The range between bounds that came from somewhere else.
+  /// Errors: `invalid_range`, naming both, where they enclose nothing.
+  [[nodiscard]] static constexpr result<token_range> from(Token lower, upper_end<Token> upper) {
+    if (upper > lower) return token_range{std::move(lower), std::move(upper)};
+    return fail(errc::invalid_range, "there is no token from ", detail::text_of_token(lower),
+                " on and before ", detail::text_of_token(upper));
+  }
+  [[nodiscard]] static constexpr result<token_range> from(token_bounds<Token> bounds) {
+    return from(std::move(bounds.lower), std::move(bounds.upper));
+  }
+
+  constexpr Token const& lower() const noexcept { return lower_; }
+  /// A token, or the end of the space.
+  constexpr upper_end<Token> const& upper() const noexcept { return upper_; }
+
+  constexpr bool contains(Token const& t) const { return lower_ <= t && upper_ > t; }
+  /// Whether every token of `part` is a token of this range.
+  constexpr bool contains(token_range const& part) const {
+    return lower_ <= part.lower_ && part.upper_ <= upper_;
+  }
+
+  /// "[05C1…, FF)", cut where a token's text is long; the least token is "".
+  constexpr inline_text<112> to_text() const
+    requires detail::tells_token<Token>
+  {
+    return inline_text<112>{"[", detail::text_of_token(lower_), ", ", detail::text_of_token(upper_),
+                            ")"};
+  }
+
+  friend bool operator==(token_range const&, token_range const&) = default;
+  /// By the lower bound, then by the upper one.
+  friend auto operator<=>(token_range const&, token_range const&) = default;
+
+ private:
+  Token lower_;
+  upper_end<Token> upper_;
+};
+
+template <token Token>
+token_range(Token, Token) -> token_range<Token>;
+template <token Token>
+token_range(Token, space_end_type) -> token_range<Token>;
+
+/// All tokens of a scheme, the greatest included.
+template <hash_scheme Scheme>
+[[nodiscard]] constexpr token_range<token_of_scheme<Scheme>> whole_space(Scheme const& scheme) {
+  return {scheme.minimum(), space_end};
+}
+
+/// Whether some token is in both.
+template <token Token>
+[[nodiscard]] constexpr bool overlaps(token_range<Token> const& a, token_range<Token> const& b) {
+  return b.upper() > a.lower() && a.upper() > b.lower();
+}
+
+/// Whether `right` begins where `left` ends.
+template <token Token>
+[[nodiscard]] constexpr bool adjacent(token_range<Token> const& left,
+                                      token_range<Token> const& right) {
+  return left.upper() == right.lower();
+}
+
+/// The tokens that are in both; none where there are none.
+template <token Token>
+[[nodiscard]] constexpr std::optional<token_range<Token>> intersection(
+    token_range<Token> const& a, token_range<Token> const& b) {
+  if (!overlaps(a, b)) return std::nullopt;
+  return token_range<Token>{(std::max)(a.lower(), b.lower()), (std::min)(a.upper(), b.upper())};
+}
+
+/// Cuts `whole` in two at `at`, which becomes the first token of the right part.
+/// Requires `whole.lower() < at < whole.upper()`. Joining the parts gives `whole` back.
+template <token Token>
+[[nodiscard]] constexpr std::pair<token_range<Token>, token_range<Token>> split(
+    token_range<Token> const& whole, std::type_identity_t<Token> const& at) {
+  expects(whole.lower() < at && whole.upper() > at, "a range is cut inside, not on a border");
+  return {{whole.lower(), at}, {at, whole.upper()}};
+}
+
+/// Cuts `whole` at each of `cuts` and returns the parts in token order.
+/// Requires rising cuts inside of `whole`.
+template <token Token>
+[[nodiscard]] constexpr std::vector<token_range<Token>> split(
+    token_range<Token> const& whole, std::type_identity_t<std::span<Token const>> cuts) {
+  std::vector<token_range<Token>> parts;
+  parts.reserve(cuts.size() + 1);
+  auto const* rest = &whole.lower();
+  for (Token const& at : cuts) {
+    expects(*rest < at && whole.upper() > at, "the cuts rise, inside of the range");
+    parts.emplace_back(*rest, at);
+    rest = &at;
+  }
+  parts.emplace_back(*rest, whole.upper());
+  return parts;
+}
+
+/// The range of both. Requires that `right` begins where `left` ends.
+template <token Token>
+[[nodiscard]] constexpr token_range<Token> join(token_range<Token> const& left,
+                                                token_range<Token> const& right) {
+  expects(adjacent(left, right), "ranges that are joined are neighbours");
+  return {left.lower(), right.upper()};
+}
+
+}  // namespace keyspan
+
+/// Equal ranges hash alike.
+template <class Token>
+struct std::hash<keyspan::token_range<Token>> {
+  std::size_t operator()(keyspan::token_range<Token> const& range) const noexcept {
+    std::size_t const lower = std::hash<Token>{}(range.lower());
+    std::size_t const upper = std::hash<keyspan::upper_end<Token>>{}(range.upper());
+    return (lower ^ lower >> 17) * static_cast<std::size_t>(0x9E37'79B9'7F4A'7C15u) ^ upper;
+  }
+};
