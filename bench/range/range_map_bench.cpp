@@ -312,7 +312,8 @@ void ask_by_count(bench::session& run, std::vector<token128> const& tokens, std:
   auto& chart =
       run.chart("A token to its range, each after the one before", "ranges", "ns per token")
           .log_y();
-  for (std::size_t const ranges : {16, 64, 250, 1'000, 4'000, 16'000, 64'000, 250'000, 1'000'000}) {
+  constexpr std::size_t counts[]{16, 64, 250, 1'000, 4'000, 16'000, 64'000, 250'000, 1'000'000};
+  for (std::size_t const ranges : counts) {
     if (ranges > most) break;
     all_maps const maps{uniform_boundaries(ranges)};
     auto const of = std::to_string(ranges);

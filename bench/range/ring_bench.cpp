@@ -227,7 +227,7 @@ int main(int argc, char** argv) {
   table.row("keyspan::bounded_ring", [&] { ours(); });
   table.row("std::map ring with loads", [&] { theirs(); });
   run.target("range.bounded_ring.map",
-             table.ratio("std::map ring with loads", "keyspan::bounded_ring"), ">=", 3);
+             table.ratio("std::map ring with loads", "keyspan::bounded_ring"), ">=", 6);
   run.target("range.bounded_ring.place.allocations", table.allocations_of("keyspan::bounded_ring"),
              "==", 0);
 

@@ -105,6 +105,7 @@ TEST_CASE("the example of routing_refresh reads as it should") {
     check(current.replace(seen, *newer) != nullptr);  // unless somebody else was faster
   check(current.pin()->size() == 2 && seen->size() == 1);
   // [end: publish]
+  CHECK(current.replace(seen, *newest(seen, fetch)) == nullptr);
   is_there = false;
   CHECK(newest(current.pin(), fetch).error().code == errc::not_connected);
 }
