@@ -306,6 +306,39 @@ struct promised {
   double floor;
 };
 
+// Where most loads miss the caches, the pages that a table happens to lie on decide as much as what
+// is done with it: so each is laid out several times.
+double over_bare_loads_anywhere(bench::session& run, std::vector<token128> const& tokens,
+                                std::size_t ranges) {
+  constexpr std::size_t times = 4;
+  std::size_t const count = tokens_at_once(ranges);
+  auto const firsts = uniform_boundaries(ranges);
+  std::vector<range_map<token128, std::uint32_t>> maps;
+  std::vector<bare_loads> bare;
+  for (std::size_t i = 0; i < times; ++i) {
+    maps.push_back(map_of(firsts));
+    bare.emplace_back(firsts, maps.back().index_memory());
+  }
+  auto const named = [](char const* name, std::size_t i) {
+    return std::string{name} + ", " + std::to_string(i + 1);
+  };
+  constexpr auto loads = "two dependent loads";
+  auto& table = run.table("... at " + std::to_string(times) + " places in memory", "token");
+  table.batch(count).rounds(5);
+  table.floor(named(loads, 0), chained(tokens, bare[0], count));
+  for (std::size_t i = 1; i < times; ++i)
+    table.row(named(loads, i), opaquely(chained(tokens, bare[i], count)));
+  for (std::size_t i = 0; i < times; ++i)
+    table.row(named(ours, i), chained(tokens, maps[i], count));
+  double bare_ns = 0;
+  double own_ns = 0;
+  for (std::size_t i = 0; i < times; ++i) {
+    bare_ns += table.ns(named(loads, i));
+    own_ns += table.ns(named(ours, i));
+  }
+  return own_ns / bare_ns;
+}
+
 void ask_by_count(bench::session& run, std::vector<token128> const& tokens, std::size_t most) {
   constexpr promised targets[]{
       {64, 3.5, 6, 2}, {1'000, 6, 10, 2}, {16'000, 7, 20, 1.7}, {1'000'000, 4.5, 40, 1.2}};
@@ -338,8 +371,9 @@ void ask_by_count(bench::session& run, std::vector<token128> const& tokens, std:
 
     auto const name = "range.map." + of + '.';
     run.target(name + "latency.std_map", latency.ratio(std_map, ours), ">=", target->latency);
-    run.target(name + "latency.floor", latency.ratio(ours, "two dependent loads"),
-               "<=", target->floor);
+    double const over = ranges > 100'000 ? over_bare_loads_anywhere(run, tokens, ranges)
+                                         : latency.ratio(ours, "two dependent loads");
+    run.target(name + "latency.floor", over, "<=", target->floor);
     run.target(name + "throughput.std_map", throughput.ratio(std_map, ours),
                ">=", target->throughput);
     run.target(name + "index_bytes_per_range",

@@ -204,7 +204,7 @@ int main(int argc, char** argv) {
     run.target(
         "range.routing.group." + std::to_string(count),
         groups.ratio("the usual way: texts, a hash map of vectors", "keyspan::routing::group"),
-        ">=", 10);
+        ">=", 6);
   };
   in_groups(100);
   in_groups(uuids.size());
