@@ -85,23 +85,23 @@ std::uint64_t some_number(test::random& random) {
 }
 
 TEST_CASE("a table of integers agrees with a search") {
-  agrees_with_a_search<std::uint64_t>(20'000, 40, some_number, [](std::uint64_t t, int by) {
+  agrees_with_a_search<std::uint64_t>(3'000, 40, some_number, [](std::uint64_t t, int by) {
     return t + static_cast<std::uint64_t>(by);
   });
   agrees_with_a_search<std::int64_t>(
-      5'000, 40, [](test::random& r) { return static_cast<std::int64_t>(some_number(r)); },
+      1'000, 40, [](test::random& r) { return static_cast<std::int64_t>(some_number(r)); },
       [](std::int64_t t, int by) {
         return static_cast<std::int64_t>(static_cast<std::uint64_t>(t) +
                                          static_cast<std::uint64_t>(by));
       });
   agrees_with_a_search<std::uint16_t>(
-      2'000, 3000, [](test::random& r) { return static_cast<std::uint16_t>(r()); },
+      50, 3000, [](test::random& r) { return static_cast<std::uint16_t>(r()); },
       [](std::uint16_t t, int by) { return static_cast<std::uint16_t>(t + by); });
 }
 
 TEST_CASE("a table of tokens that agree in their first 64 bits agrees with a search") {
   agrees_with_a_search<token128>(
-      10'000, 60,
+      2'000, 60,
       [](test::random& r) {
         return token128{r.chance(50) ? r.below(3) : some_number(r) >> 2, some_number(r)};
       },
