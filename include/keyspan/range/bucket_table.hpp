@@ -1,7 +1,6 @@
 // keyspan/range/bucket_table.hpp — an index over rising tokens that answers in one step.
 //
-//   prefix of a token --cut--> bucket . rest       bucket: how many cuts come before it,
-//                                                  and the rests of up to four of its own
+//   prefix of a token --cut--> bucket . rest      cuts before the bucket, rests of up to four in it
 //
 // Hashes are spread evenly whatever the places are at which their space was cut: so nearly every
 // hash meets a bucket of few cuts, also where all cuts lie in one corner.
