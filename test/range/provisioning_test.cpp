@@ -11,6 +11,7 @@
 #include <keyspan/hash/redis_cluster.hpp>
 #include <keyspan/key/partition_key.hpp>
 #include <keyspan/range/provisioning.hpp>
+#include <keyspan/range/range_map.hpp>
 #include <keyspan/range/token_range.hpp>
 
 #include <support/check.hpp>
@@ -23,6 +24,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace {
@@ -435,6 +437,117 @@ TEST_CASE("a range without a middle says so") {
         "invalid_range: no token lies between 7 and 8");
   CHECK(split_point(keyspan::redis_cluster, one, std::vector<std::uint16_t>{6, 8}).error().code ==
         errc::invalid_range);
+}
+
+// ----- cuts into many parts
+// -------------------------------------------------------------------------
+
+template <class Scheme>
+void is_cut_into_parts(Scheme const& scheme) {
+  auto const whole = whole_space(scheme);
+  for (std::size_t parts = 1; parts <= 40; ++parts) {
+    auto const cuts = keyspan::split_points(scheme, whole, parts);
+    REQUIRE(cuts.has_value());
+    REQUIRE(cuts->size() == parts - 1);
+    CHECK(split(whole, *cuts).size() == parts);  // they rise inside of the range, or this throws
+    auto map = keyspan::range_map{whole, 0};
+    std::vector<int> values(parts, 1);
+    if (parts > 1) map.split(*cuts, values);
+    CHECK(map.size() == parts);
+  }
+}
+
+TEST_CASE("the space of every scheme is cut into any number of parts") {
+  is_cut_into_parts(keyspan::cosmos_v1);
+  is_cut_into_parts(keyspan::cosmos_v2);
+  is_cut_into_parts(keyspan::cosmos_multihash);
+  is_cut_into_parts(keyspan::any_scheme{keyspan::cosmos_v2});
+  is_cut_into_parts(keyspan::redis_cluster);
+  is_cut_into_parts(keyspan::cassandra);
+  is_cut_into_parts(keyspan::fast64);
+}
+
+TEST_CASE("parts of equal size begin where a container of so many partitions is cut") {
+  auto const whole = whole_space(keyspan::cosmos_v2);
+  auto const cuts = keyspan::split_points(keyspan::cosmos_v2, whole, 5).value();
+  for (std::size_t i = 1; i < 5; ++i) CHECK(cuts[i - 1] == keyspan::cosmos_v2.boundary(i, 5));
+  // A scheme that knows midpoints alone: halves, and the first one halved once more.
+  auto const slots =
+      keyspan::split_points(keyspan::redis_cluster, whole_space(keyspan::redis_cluster), 3);
+  CHECK(slots.value() == std::vector<std::uint16_t>{4096, 8192});
+}
+
+TEST_CASE("a range without room for so many parts is told so") {
+  auto const slots = token_range<std::uint16_t>{16'380, space_end};
+  CHECK(keyspan::split_points(keyspan::redis_cluster, slots, 4).has_value());
+  CHECK(keyspan::split_points(keyspan::redis_cluster, slots, 5).error().code ==
+        errc::invalid_range);
+  token_range const narrow{keyspan::token128{0, 7}, keyspan::token128{0, 9}};
+  CHECK(keyspan::split_points(keyspan::cosmos_v2, narrow, 2).has_value());
+  CHECK(keyspan::split_points(keyspan::cosmos_v2, narrow, 3).error().code == errc::invalid_range);
+}
+
+// Of every small sample, in every number of parts: the parts are what the names say, and no other
+// cut between its neighbours is nearer to the share wanted.
+constexpr bool a_sample_is_shared_out_among_any_number_of_parts() {
+  token_range const range{0, 4};
+  // Compilers bound the steps of a constant expression: there a few samples have to do.
+  int step = 1;
+  if (std::is_constant_evaluated()) step = 61;
+  for (int code = 0; code < 5 * 5 * 5 * 5; code += step) {
+    std::vector<int> sample;
+    for (int left = code, i = 0; i < 4; ++i, left /= 5) sample.push_back(left % 5);
+    auto inside = sample;
+    std::erase(inside, 4);  // outside of the range
+    std::sort(inside.begin(), inside.end());
+    auto distinct = inside;
+    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+    for (std::size_t parts = 1; parts <= 4; ++parts) {
+      auto const cuts = keyspan::split_points(range, parts, sample);
+      check(cuts.has_value() == (distinct.size() >= parts));
+      if (!cuts) {
+        check(cuts.error().code == errc::invalid_range);
+        continue;
+      }
+      check(cuts->size() == parts - 1);
+      int before = inside.front();
+      for (int const cut : *cuts) {
+        check(cut > before && std::binary_search(inside.begin(), inside.end(), cut));
+        before = cut;
+      }
+      if (parts != 2) continue;
+      auto const less = [&](int at) {
+        return std::lower_bound(inside.begin(), inside.end(), at) - inside.begin();
+      };
+      auto const off = [&](int at) {
+        auto const distance = 2 * less(at) - static_cast<std::ptrdiff_t>(inside.size());
+        return distance < 0 ? -distance : distance;
+      };
+      for (std::size_t i = 1; i < distinct.size(); ++i)
+        check(off(cuts->front()) <= off(distinct[i]) + 1);  // an odd one has two middles
+    }
+  }
+  return true;
+}
+CHECK_BOTH(a_sample_is_shared_out_among_any_number_of_parts);
+
+TEST_CASE("a large sample is shared out evenly, however its tokens lie") {
+  test::random random{17};
+  std::vector<std::uint64_t> sample;
+  for (int i = 0; i < 10'000; ++i) sample.push_back(random() >> random.below(50));
+  token_range<std::uint64_t> const all{0, space_end};
+  for (std::size_t const parts : {2U, 3U, 7U, 64U}) {
+    auto const cuts = keyspan::split_points(all, parts, sample).value();
+    auto const ranges = split(all, cuts);
+    REQUIRE(ranges.size() == parts);
+    for (auto const& part : ranges) {
+      auto const held = std::count_if(sample.begin(), sample.end(),
+                                      [&](std::uint64_t t) { return part.contains(t); });
+      CHECK(std::abs(held - static_cast<std::ptrdiff_t>(10'000 / parts)) < 30);
+    }
+  }
+  CHECK(test::promise_broken_by([&] { return keyspan::split_points(all, 0, sample); }) ==
+        "a range is cut into one part at least");
 }
 
 }  // namespace

@@ -393,4 +393,20 @@ TEST_CASE("questions about ranges allocate nothing") {
   CHECK(answers);
 }
 
+TEST_CASE("a range is read from the texts of its bounds as a service lists them") {
+  using keyspan::range_from_hex;
+  auto const whole = range_from_hex(keyspan::cosmos_v2, "", "FF");
+  CHECK(whole == whole_space(keyspan::cosmos_v2));
+  auto const half = range_from_hex(keyspan::cosmos_v2, "1fffffffffffffffffffffffffffffff", "FF");
+  CHECK(half.value().lower() == keyspan::cosmos_v2.boundary(1, 2));
+  CHECK(range_from_hex(keyspan::cosmos_v1, "05C1DFFFFFFFFC", "FF")->lower() ==
+        keyspan::cosmos_v1.boundary(1, 2));
+  CHECK(range_from_hex(keyspan::any_scheme{keyspan::cosmos_v1}, "", "05C1DFFFFFFFFC").has_value());
+  CHECK(range_from_hex(keyspan::cosmos_v2, "20", "10").error().code == errc::invalid_range);
+  CHECK(range_from_hex(keyspan::cosmos_v2, "20", "20").error().code == errc::invalid_range);
+  CHECK(range_from_hex(keyspan::cosmos_v2, "2x", "30").error().code == errc::malformed);
+  CHECK(range_from_hex(keyspan::cosmos_v2, "20", "30x").error().code == errc::malformed);
+  CHECK(range_from_hex(keyspan::cosmos_v2, "FF", "FF").error().code == errc::not_representable);
+}
+
 }  // namespace

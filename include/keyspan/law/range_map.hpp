@@ -253,7 +253,7 @@ class full_cover_check {
         if (auto found = run_with_parts(count); !found) return found;
       if (auto found = run_with_parts(parts); !found) return found;
     }
-    return check(firsts);
+    return examine(firsts);
   }
 
  private:
@@ -274,7 +274,7 @@ class full_cover_check {
         tokens_.push_back(next.at());
       if (i > 0) add_last_before(firsts[i], firsts[i - 1]);
     }
-    auto found = check(firsts);
+    auto found = examine(firsts);
     tokens_.erase(tokens_.begin() + static_cast<std::ptrdiff_t>(others), tokens_.end());
     return found;
   }
@@ -288,7 +288,7 @@ class full_cover_check {
     tokens_.push_back(lower);
   }
 
-  constexpr law::finding check(std::vector<token_type> const& firsts) const {
+  constexpr law::finding examine(std::vector<token_type> const& firsts) const {
     using map_type = range_map<token_type, std::size_t>;
     constexpr std::string_view law =
         "every token of a scheme is in exactly one range of a full cover";
@@ -349,7 +349,7 @@ constexpr finding check_change_is_local(Map const& before, Map const& after,
       return finding{borders, "none ends at ", detail::text_of_token(stretch.upper()), when};
   }
 
-  auto const check = [&](token_type const& t) -> finding {
+  auto const examine = [&](token_type const& t) -> finding {
     if (stretch.contains(t)) return {};
     bool const contained = before.contains(t);
     if (contained != static_cast<bool>(after.contains(t)))
@@ -365,10 +365,10 @@ constexpr finding check_change_is_local(Map const& before, Map const& after,
     return {};
   };
   for (token_type const& t : tokens)
-    if (auto found = check(t); !found) return found;
+    if (auto found = examine(t); !found) return found;
   for (auto const* map : {&before, &after})
     for (std::size_t i = 0; i < map->size(); ++i)
-      if (auto found = check((*map)[i].range.lower()); !found) return found;
+      if (auto found = examine((*map)[i].range.lower()); !found) return found;
   return {};
 }
 

@@ -12,6 +12,7 @@
 #include <keyspan/range/token_range.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -238,6 +239,95 @@ template <splittable_scheme Scheme>
   for (auto const& token : sample)
     if (range.contains(token)) return split_point(range, sample);
   return split_point(scheme, range);
+}
+
+namespace detail {
+
+template <class Scheme>
+concept cuts_equal_parts =
+    requires(Scheme const& scheme, token_range<token_of_scheme<Scheme>> const& range) {
+      {
+        scheme.cut_point(range.lower(), range.upper(), std::size_t{}, std::size_t{})
+      } -> std::same_as<result<token_of_scheme<Scheme>>>;
+    };
+
+// Halves, and halves of halves, until there are enough parts; added in token order.
+template <splittable_scheme Scheme>
+constexpr result<void> halve(Scheme const& scheme,
+                             token_range<token_of_scheme<Scheme>> const& range, std::size_t parts,
+                             std::vector<token_of_scheme<Scheme>>& cuts) {
+  if (parts == 1) return {};
+  auto const middle = scheme.midpoint(range.lower(), range.upper());
+  if (!middle) return unexpected{middle.error()};
+  auto const [left, right] = split(range, *middle);
+  if (auto const halved = halve(scheme, left, parts - parts / 2, cuts); !halved) return halved;
+  cuts.push_back(*middle);
+  return halve(scheme, right, parts / 2, cuts);
+}
+
+}  // namespace detail
+
+/// Where a range is cut into so many parts when nothing is known of its keys: into equal ones where
+/// the scheme has a `cut_point`, as those of Cosmos DB do; else into halves, and halves of these.
+/// There is one cut less than parts, as `range_map::split` takes them. Requires one part at least.
+/// Errors: those of the scheme, where there is no room for so many.
+template <splittable_scheme Scheme>
+[[nodiscard]] constexpr result<std::vector<token_of_scheme<Scheme>>> split_points(
+    Scheme const& scheme, token_range<token_of_scheme<Scheme>> const& range, std::size_t parts) {
+  expects(parts > 0, "a range is cut into one part at least");
+  std::vector<token_of_scheme<Scheme>> cuts;
+  if constexpr (detail::cuts_equal_parts<Scheme>) {
+    for (std::size_t i = 1; i < parts; ++i) {
+      auto const cut = scheme.cut_point(range.lower(), range.upper(), i, parts);
+      if (!cut) return unexpected{cut.error()};
+      if (!(*cut > (i == 1 ? range.lower() : cuts.back())))
+        return detail::nothing_between_bounds(parts);
+      cuts.push_back(*cut);
+    }
+  } else if (auto const halved = detail::halve(scheme, range, parts, cuts); !halved) {
+    return unexpected{halved.error()};
+  }
+  return cuts;
+}
+
+/// Where a range is cut into so many parts that have about the same share of a measured sample,
+/// which is taken as `split_point` takes it: every part has some of it, and begins at one of it.
+/// Requires one part at least.
+/// Errors: `invalid_range` where fewer tokens of the sample in the range differ than there are to
+/// be parts. Complexity: `n log n`, and a copy of the sample.
+template <token Token>
+[[nodiscard]] constexpr result<std::vector<Token>> split_points(
+    token_range<Token> const& range, std::size_t parts,
+    std::type_identity_t<std::span<Token const>> sample) {
+  expects(parts > 0, "a range is cut into one part at least");
+  std::vector<Token> inside;
+  for (Token const& token : sample)
+    if (range.contains(token)) inside.push_back(token);
+  std::sort(inside.begin(), inside.end());
+  // Where tokens begin that differ from those before them: a cut is at one of these.
+  std::vector<std::size_t> begins;
+  for (std::size_t i = 0; i < inside.size(); ++i)
+    if (i == 0 || inside[i - 1] < inside[i]) begins.push_back(i);
+  if (begins.size() < parts)
+    return fail(errc::invalid_range, "the sample has ", begins.size(),
+                " different tokens in the range, which is to be cut into ", parts,
+                " parts: keys of one token cannot be kept apart");
+  std::vector<Token> cuts;
+  cuts.reserve(parts - 1);
+  std::size_t next = 1;  // the first of `begins` that may be a cut
+  for (std::size_t i = 1; i < parts; ++i) {
+    // The one nearest to the share, with as many behind it as there are parts to come.
+    std::size_t const wanted = inside.size() / parts * i + inside.size() % parts * i / parts;
+    std::size_t const last = begins.size() - (parts - i);
+    while (next < last && begins[next] < wanted) {
+      bool const is_nearer =
+          begins[next + 1] <= wanted || begins[next + 1] - wanted < wanted - begins[next];
+      if (!is_nearer) break;
+      ++next;
+    }
+    cuts.push_back(inside[begins[next++]]);
+  }
+  return cuts;
 }
 
 }  // namespace keyspan

@@ -161,7 +161,8 @@ class ring {
   }
 
   /// Which node each stretch of `placement_key`s belongs to. A range ends at a point of its node;
-  /// the last one, behind all points, belongs to the node of the first.
+  /// the last one, behind all points, belongs to the node of the first. To be asked for keys, never
+  /// for tokens: `map().at(placement_key(token))`.
   constexpr map_type const& map() const& noexcept { return map_; }
   map_type const& map() const&& = delete;
 

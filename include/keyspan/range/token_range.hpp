@@ -126,6 +126,18 @@ template <hash_scheme Scheme>
   return {scheme.minimum(), space_end};
 }
 
+/// The range between two texts as a service lists them: "" is the least token, FF the end.
+/// Errors: those of the scheme's `from_hex`; `invalid_range` where the texts enclose nothing.
+template <hex_scheme Scheme>
+[[nodiscard]] constexpr result<token_range<token_of_scheme<Scheme>>> range_from_hex(
+    Scheme const& scheme, std::string_view lower, std::string_view upper) {
+  auto const first = scheme.from_hex(lower);
+  if (!first) return unexpected{first.error()};
+  auto const end = upper_end_from_hex(scheme, upper);
+  if (!end) return unexpected{end.error()};
+  return token_range<token_of_scheme<Scheme>>::from(*first, *end);
+}
+
 /// Whether some token is in both.
 template <token Token>
 [[nodiscard]] constexpr bool overlaps(token_range<Token> const& a, token_range<Token> const& b) {
