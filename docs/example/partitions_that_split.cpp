@@ -12,7 +12,6 @@
 #include <vector>
 
 using keyspan::cosmos_v2;
-using keyspan::space_end;
 using keyspan::token128;
 
 namespace {
@@ -60,8 +59,8 @@ class service {
 };
 
 // [region: refresh]
-keyspan::result<std::shared_ptr<routing const>> refreshed(service const& from,
-                                                          std::shared_ptr<routing const> known) {
+keyspan::result<std::shared_ptr<routing const>> refreshed(
+    service const& from, std::shared_ptr<routing const> const& known) {
   auto refresh = known ? keyspan::routing_refresh{known} : keyspan::routing_refresh{cosmos_v2};
   while (refresh.wants_page()) refresh.take(from.fetch(refresh.version()));
   return refresh.outcome();

@@ -186,7 +186,7 @@ inline constexpr bool has_foreign_tokens = std::same_as<Scheme, keyspan::any_sch
 template <class Scheme>
 void run(Scheme const& scheme, byte_source in) {
   auto list = read_list(scheme, in);
-  auto const made = keyspan::routing_of(scheme, list, "1");
+  auto made = keyspan::routing_of(scheme, list, "1");
   if (made) {
     require_whole(*made);
     require(is_sound(list) && is_whole_by_the_rule(scheme, list), "what is made follows the rule");

@@ -19,6 +19,7 @@
 #include <support/random.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -197,8 +198,13 @@ constexpr std::vector<planned_split> planned_one_by_one(std::vector<std::uint64_
                                                         provisioning_limits const& limits) {
   std::vector<std::uint64_t> parts(bytes.size(), 1);
   std::uint64_t count = bytes.size();
+  // The largest of even parts is full; where a single byte fills one, as many as have none.
+  auto const is_full = [&](std::uint64_t held, std::uint64_t in) {
+    return limits.partition_bytes == 1 ? in <= held
+                                       : (held + in - 1) / in >= limits.partition_bytes;
+  };
   for (std::size_t i = 0; i < bytes.size(); ++i)
-    while (bytes[i] >= parts[i] * limits.partition_bytes) ++parts[i], ++count;
+    while (is_full(bytes[i], parts[i])) ++parts[i], ++count;
   while (units > count * limits.partition_request_units) {
     std::size_t chosen = 0;
     for (std::size_t i = 1; i < bytes.size(); ++i)
@@ -259,13 +265,11 @@ TEST_CASE("plans of many partitions are those made one by one") {
 }
 
 constexpr bool a_plan_that_was_carried_out_leaves_nothing_to_split() {
-  constexpr std::uint64_t dividable = 2'520;  // by all counts of parts that there are here
   test::random random{12};
   for (int round = 0; round < 200; ++round) {
     std::vector<std::uint64_t> bytes(1 + random.below(8));
-    for (auto& held : bytes) held = dividable * random.below(200);
-    provisioning_limits const limits{.partition_request_units = 7,
-                                     .partition_bytes = dividable * 30};
+    for (auto& held : bytes) held = random.below(500'000);
+    provisioning_limits const limits{.partition_request_units = 7, .partition_bytes = 75'000};
     std::uint64_t const units = random.below(70);
     auto const plan = splits_needed(bytes, units, limits);
     std::vector<std::uint64_t> after;
@@ -273,8 +277,8 @@ constexpr bool a_plan_that_was_carried_out_leaves_nothing_to_split() {
     for (std::size_t i = 0; i < bytes.size(); ++i) {
       bool const is_split = next < plan.size() && plan[next].index == i;
       std::uint64_t const parts = is_split ? plan[next++].parts : 1;
-      check(bytes[i] % parts == 0);
-      after.insert(after.end(), parts, bytes[i] / parts);
+      for (std::uint64_t part = 0; part < parts; ++part)  // as evenly as bytes can be shared out
+        after.push_back(bytes[i] / parts + (part < bytes[i] % parts ? 1 : 0));
     }
     check(next == plan.size());
     check(splits_needed(after, units, limits).empty());
@@ -437,6 +441,25 @@ TEST_CASE("a range without a middle says so") {
         "invalid_range: no token lies between 7 and 8");
   CHECK(split_point(keyspan::redis_cluster, one, std::vector<std::uint16_t>{6, 8}).error().code ==
         errc::invalid_range);
+}
+
+TEST_CASE("a partition splits into as few parts as are below the limit") {
+  auto const parts_of = [](std::uint64_t held, std::uint64_t limit) {
+    auto const plan = splits_needed(std::array{held}, 1, {.partition_bytes = limit});
+    return plan.empty() ? std::uint64_t{1} : plan.front().parts;
+  };
+  for (std::uint64_t limit = 2; limit < 30; ++limit) {
+    for (std::uint64_t held = 0; held < 200; ++held) {
+      std::uint64_t fewest = 1;
+      while ((held + fewest - 1) / fewest >= limit) ++fewest;  // the largest of even parts is full
+      CHECK(parts_of(held, limit) == fewest);
+    }
+  }
+  CHECK(parts_of(most, 1) == most);
+  CHECK(parts_of(most - 1, 1) == most);
+  CHECK(parts_of(most, 2) == most);
+  CHECK(parts_of(most, most) == 2);
+  CHECK(parts_of(19'999'999'999, 10'000'000'000) == 3);
 }
 
 // ----- cuts into many parts

@@ -226,6 +226,8 @@ TEST_CASE("a snapshot that is made already is published as it is") {
   CHECK(place.is_current(first));
   CHECK(place.publish(second) == second);
   CHECK(place.is_current(second));
+  static_assert(!std::is_convertible_v<published<noted>::pinned, published<noted>>);
+  static_assert(std::is_same_v<decltype(published{std::make_shared<noted>(1)}), published<noted>>);
   published const another{second};
   static_assert(std::is_same_v<decltype(another), published<noted> const>);
   CHECK(another.pin() == second);

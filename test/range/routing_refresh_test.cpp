@@ -28,9 +28,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <ranges>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -41,6 +43,7 @@ using keyspan::errc;
 using keyspan::partition;
 using keyspan::redis_cluster;
 using keyspan::routing_of;
+using keyspan::routing_refresh;
 using keyspan::space_end;
 using keyspan::token128;
 using test::check;
@@ -295,7 +298,7 @@ class list_service {
   using page = keyspan::partition_page<keyspan::token_of_scheme<Scheme>>;
 
   list_service(partition_history<Scheme> const& history, test::random draw, unsigned lost_percent)
-      : history_{&history}, draw_{std::move(draw)}, lost_percent_{lost_percent} {}
+      : history_{&history}, draw_{draw}, lost_percent_{lost_percent} {}
 
   page fetch(std::string const& version) {
     auto const& log = history_->log();
@@ -431,5 +434,61 @@ TEST_CASE("a refresh that finds nothing new allocates nothing for the snapshot")
           check(*refresh.outcome() == known);
         }) == 0);
 }
+
+TEST_CASE("changes that come without a version are kept, whatever version ends the list") {
+  auto const known = std::make_shared<keyspan::routing<keyspan::redis_cluster_scheme> const>(
+      *routing_of(redis_cluster, {{"1", {0, space_end}, {}}}, "7"));
+  routing_refresh refresh{known};
+  refresh.take({{{"2", {0, std::uint16_t{9}}, {"1"}}, {"3", {9, space_end}, {"1"}}}, ""});
+  CHECK(refresh.version() == "7");
+  refresh.take({.not_modified = true});
+  CHECK(refresh.outcome().value()->size() == 2);
+  CHECK(refresh.outcome().value()->version() == "7");
+}
+
+// Where memory runs out the page is asked for again: no snapshot is older than its version.
+TEST_CASE("a refresh that ran out of memory goes on where it was") {
+  using page = keyspan::partition_page<std::uint16_t>;
+  auto const fetch = [](std::string const& version) -> page {
+    if (version == "9") return {.not_modified = true};
+    return {{{"2", {0, std::uint16_t{9}}, {"1"}}, {"3", {9, space_end}, {"1"}}}, "9"};
+  };
+  auto const known = std::make_shared<keyspan::routing<keyspan::redis_cluster_scheme> const>(
+      *routing_of(redis_cluster, {{"1", {0, space_end}, {}}}, "7"));
+  std::size_t failures = 0;
+  for (bool const in_full : {false, true}) {
+    for (std::size_t failing_page = 0; failing_page < 2; ++failing_page) {
+      for (std::size_t allocation = 0;; ++allocation) {
+        REQUIRE(allocation < 100);
+        auto refresh = in_full ? routing_refresh{redis_cluster} : routing_refresh{known};
+        bool failed = false;
+        for (std::size_t taken = 0; refresh.wants_page();) {
+          auto next = fetch(refresh.version());
+          try {
+            test::failing_allocation const fails{taken == failing_page && !failed ? allocation
+                                                                                  : 1'000'000};
+            refresh.take(std::move(next));
+            ++taken;
+          } catch (std::bad_alloc const&) {
+            failed = true;
+          }
+        }
+        REQUIRE(refresh.outcome().has_value());
+        REQUIRE(refresh.outcome().value() != nullptr);
+        REQUIRE(refresh.outcome().value()->size() == 2);
+        REQUIRE(refresh.outcome().value()->version() == "9");
+        if (!failed) break;
+        ++failures;
+      }
+    }
+  }
+  CHECK(failures > 10);
+}
+
+static_assert(
+    std::is_same_v<decltype(routing_refresh{
+                       std::make_shared<keyspan::routing<keyspan::redis_cluster_scheme>>(
+                           std::declval<keyspan::routing<keyspan::redis_cluster_scheme>>())}),
+                   routing_refresh<keyspan::redis_cluster_scheme>>);
 
 }  // namespace

@@ -28,6 +28,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <list>
 #include <map>
 #include <memory>
@@ -40,6 +41,18 @@
 #include <vector>
 
 namespace {
+
+// A number is its own token.
+struct numbers_as_they_are {
+  using token_type = std::int64_t;
+  static token_type token_of(std::span<keyspan::key_value const> values) {
+    return values.empty() ? minimum() : static_cast<std::int64_t>(values[0].number());
+  }
+  static token_type minimum() { return std::numeric_limits<std::int64_t>::min(); }
+  static std::string_view name() { return "numbers_as_they_are"; }
+  friend bool operator==(numbers_as_they_are, numbers_as_they_are) = default;
+};
+static_assert(keyspan::hash_scheme<numbers_as_they_are>);
 
 using keyspan::any_scheme;
 using keyspan::any_token;
@@ -427,19 +440,19 @@ TEST_CASE("parents that go in circles leave nobody") {
 TEST_CASE("one id with two ranges is refused, in a list and against the snapshot") {
   auto const whole = slot_range(0, 16'384);
   CHECK(refused({{"1", whole, {}}, {"2", slot_range(3, 5), {}}, {"1", slot_range(0, 9), {}}})
-            .to_text() == "conflicting_ranges: partition 1 ends at the end and at 9");
+            .to_text() == "conflicting_ranges: partition 1 ends at 9 and at the end");
   CHECK(refused({{"1", slot_range(1, 9), {}}, {"1", slot_range(0, 9), {}}}).text ==
-        "partition 1 begins at 1 and at 0");
+        "partition 1 begins at 0 and at 1");
   // Also of one that is replaced, and of one between others of its id.
   CHECK(refused({{"1", whole, {}}, {"1", slot_range(0, 9), {}}, {"2", whole, {"1"}}}).code ==
         errc::conflicting_ranges);
   CHECK(refused({{"1", whole, {}}, {"1", slot_range(0, 9), {}}, {"1", whole, {}}}).code ==
         errc::conflicting_ranges);
 
-  auto const map = *routing_of(redis_cluster, {{"1", whole, {}}}, "7");
+  auto map = *routing_of(redis_cluster, {{"1", whole, {}}}, "7");
   auto const before = map;
   CHECK(map.updated({{"1", slot_range(0, 9), {}}}, "8").error().to_text() ==
-        "conflicting_ranges: partition 1 ends at the end and at 9");
+        "conflicting_ranges: partition 1 ends at 9 and at the end");
   CHECK(map.updated({{"1", whole, {}}, {"1", slot_range(0, 9), {}}}, "8").error().code ==
         errc::conflicting_ranges);
   CHECK(map.updated({{"1", slot_range(0, 9), {}}, {"2", whole, {"1"}}}, "8").error().code ==
@@ -471,8 +484,8 @@ TEST_CASE("who is gone stays gone, however late the list names it again") {
 }
 
 TEST_CASE("an update that leaves a gap is refused and changes nothing") {
-  auto const map = *routing_of(
-      redis_cluster, {{"1", slot_range(0, 9), {}}, {"2", slot_range(9, 16'384), {}}}, "7");
+  auto map = *routing_of(redis_cluster,
+                         {{"1", slot_range(0, 9), {}}, {"2", slot_range(9, 16'384), {}}}, "7");
   auto const before = map;
   CHECK(map.updated({{"3", slot_range(0, 5), {"1"}}}, "8").error().to_text() ==
         "gap: between partitions 3 and 2 nobody owns 5 to 9");
@@ -751,6 +764,43 @@ TEST_CASE("a snapshot is a value") {
   CHECK(*slot_routing::from_list(redis_cluster, list, "7") == map);
   STATIC_CHECK(std::is_nothrow_move_constructible_v<slot_routing>);
   STATIC_CHECK(std::is_copy_assignable_v<slot_routing>);
+}
+
+TEST_CASE("keys of more owners than sixteen bits can number are grouped") {
+  using wide = keyspan::partition<std::int64_t>;
+  constexpr std::int64_t count = 70'000;
+  std::vector<wide> list;
+  for (std::int64_t i = 0; i < count; ++i) {
+    auto const lower = i == 0 ? std::numeric_limits<std::int64_t>::min() : i * 1000;
+    list.push_back({.id = std::to_string(i), .range = {lower, space_end}});
+    if (i > 0)
+      list[static_cast<std::size_t>(i - 1)].range = {
+          list[static_cast<std::size_t>(i - 1)].range.lower(), lower};
+  }
+  auto const map = *routing_of(numbers_as_they_are{}, std::move(list));
+  std::vector<int> keys;
+  for (int i = 0; i < count; i += 7) keys.push_back(static_cast<int>(count - 1 - i) * 1000);
+  auto const groups = map.group(keys);
+  REQUIRE(groups.size() == keys.size());
+  std::size_t at = keys.size();
+  for (auto const& [owner, positions] : groups) {
+    --at;  // the keys fall
+    REQUIRE(positions.size() == 1);
+    REQUIRE(positions[0] == at);
+    REQUIRE(owner.id == std::to_string(keys[at] / 1000));
+  }
+}
+
+TEST_CASE("routings that differ in who is gone are different") {
+  auto const with = routing_of(redis_cluster, {{"4", slot_range(0, 16'384), {"1", "2"}}});
+  auto const without = routing_of(redis_cluster, {{"4", slot_range(0, 16'384), {"1"}}});
+  CHECK(with.value() == with.value());
+  CHECK(!(with.value() == without.value()));
+}
+
+TEST_CASE("a parent without a name is refused beside others that have one") {
+  CHECK(routing_of(redis_cluster, {{"4", slot_range(0, 16'384), {"1", "", "2"}}}).error().code ==
+        errc::malformed);
 }
 
 }  // namespace

@@ -10,9 +10,12 @@
 namespace {
 
 thread_local std::size_t count = 0;
+constexpr std::size_t never = ~std::size_t{0};
+thread_local std::size_t left_until_failure = never;
 
 void* allocate(std::size_t size, std::size_t alignment) {
   ++count;
+  if (left_until_failure != never && left_until_failure-- == 0) return nullptr;
 #if defined(_MSC_VER)
   return _aligned_malloc(size, alignment);
 #else
@@ -44,6 +47,9 @@ constexpr std::size_t usual = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
 
 namespace test {
 std::size_t allocations() noexcept { return count; }
+
+failing_allocation::failing_allocation(std::size_t behind) noexcept { left_until_failure = behind; }
+failing_allocation::~failing_allocation() { left_until_failure = never; }
 }  // namespace test
 
 void* operator new(std::size_t size) { return allocate_or_throw(size, usual); }

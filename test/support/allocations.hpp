@@ -17,4 +17,13 @@ std::size_t allocations_in(Action&& action) {
   return allocations() - before;
 }
 
+/// While it lives, the allocation behind so many others of this thread fails.
+class failing_allocation {
+ public:
+  explicit failing_allocation(std::size_t behind) noexcept;
+  ~failing_allocation();
+  failing_allocation(failing_allocation const&) = delete;
+  failing_allocation& operator=(failing_allocation const&) = delete;
+};
+
 }  // namespace test

@@ -54,6 +54,13 @@ constexpr std::uint64_t sum_at_most_all(std::uint64_t a, std::uint64_t b) {
   return b > ~std::uint64_t{0} - a ? ~std::uint64_t{0} : a + b;
 }
 
+// As few as are below the limit each when they share the bytes evenly. Where a single byte is all
+// that fits, nothing is below the limit but nothing.
+constexpr std::uint64_t parts_with_room(std::uint64_t held, std::uint64_t limit) {
+  if (held < limit) return 1;
+  return limit == 1 ? sum_at_most_all(held, 1) : rounded_up_quotient(held, limit - 1);
+}
+
 constexpr void expects_partitions_with_room(provisioning_limits const& limits) {
   expects(limits.partition_request_units > 0 && limits.partition_bytes > 0,
           "a partition serves and holds something");
@@ -127,10 +134,8 @@ constexpr void share_out_parts(std::span<std::uint64_t> parts, std::span<std::ui
   std::vector<std::size_t> order;
   order.reserve(parts.size());
   while (order.size() < parts.size()) order.push_back(order.size());
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    if (parts[a] != parts[b]) return parts[a] < parts[b];
-    return bytes[a] != bytes[b] ? bytes[a] > bytes[b] : a < b;
-  });
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return parts[a] < parts[b]; });
   // Rounds at a time, for there may be more of them than anyone can count: the first `lowest` of
   // the order have `level` parts, or will have when all is written down.
   std::uint64_t level = parts[order.front()];
@@ -171,8 +176,7 @@ constexpr void share_out_parts(std::span<std::uint64_t> parts, std::span<std::ui
   parts.reserve(bytes.size());
   std::uint64_t count = 0;
   for (std::uint64_t const held : bytes) {
-    // Half of a full partition and its other half are not full: one part more than fit.
-    parts.push_back(detail::sum_at_most_all(held / limits.partition_bytes, 1));
+    parts.push_back(detail::parts_with_room(held, limits.partition_bytes));
     count = detail::sum_at_most_all(count, parts.back());
   }
   std::uint64_t const needed = partitions_for_throughput(request_units, limits);

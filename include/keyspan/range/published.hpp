@@ -39,7 +39,8 @@ inline constexpr std::size_t line_of_cache = 64;
 /// in a call or will begin one; pins live on and need it no more.
 ///
 /// A snapshot is destroyed by whoever lets go of it last, a reader or a writer, and never while a
-/// lock is held: its destructor may call the members here.
+/// lock is held: its destructor may call the members here, but for the one that is still current
+/// when the place itself is destroyed.
 template <class Snapshot>
 class published {
   static_assert(std::is_object_v<Snapshot> && std::same_as<Snapshot, std::remove_cv_t<Snapshot>>,
@@ -169,6 +170,8 @@ class published {
   bool is_changing_ = false;
 };
 
+template <class Snapshot>
+published(std::shared_ptr<Snapshot>) -> published<Snapshot>;
 template <class Snapshot>
 published(std::shared_ptr<Snapshot const>) -> published<Snapshot>;
 

@@ -60,16 +60,18 @@ class key_groups {
   constexpr std::size_t size() const noexcept { return marks_.size(); }
   constexpr bool empty() const noexcept { return marks_.empty(); }
   /// Requires `i < size()`.
-  constexpr key_group<Token> operator[](std::size_t i) const {
+  constexpr key_group<Token> operator[](std::size_t i) const& {
     expects(i < size(), "there is a group of this number");
     std::size_t const first = i == 0 ? 0 : marks_[i - 1].end;
     return {partitions_[marks_[i].owner], positions().subspan(first, marks_[i].end - first)};
   }
+  constexpr key_group<Token> operator[](std::size_t) const&& = delete;
   constexpr iterator begin() const noexcept { return {*this, 0}; }
   constexpr iterator end() const noexcept { return {*this, size()}; }
 
   /// Where all keys stood, those of a group together.
-  constexpr std::span<std::uint32_t const> positions() const noexcept { return positions_; }
+  constexpr std::span<std::uint32_t const> positions() const& noexcept { return positions_; }
+  constexpr std::span<std::uint32_t const> positions() const&& = delete;
 
  private:
   template <hash_scheme Scheme>
@@ -172,11 +174,16 @@ result<void> check_partition(Scheme const& scheme, std::size_t number,
 template <token Token>
 unexpected conflicting_bounds(std::string_view id, token_range<Token> const& a,
                               token_range<Token> const& b) {
-  if (!(a.lower() == b.lower()))
-    return fail(errc::conflicting_ranges, "partition ", text_of_id(id), " begins at ",
-                text_of_token(a.lower()), " and at ", text_of_token(b.lower()));
-  return fail(errc::conflicting_ranges, "partition ", text_of_id(id), " ends at ",
-              text_of_token(a.upper()), " and at ", text_of_token(b.upper()));
+  if (!(a.lower() == b.lower())) {
+    auto const [one, other] = std::minmax(a.lower(), b.lower());
+    stretch_text<Token> const text{std::addressof(one), std::addressof(other)};
+    return fail(errc::conflicting_ranges, "partition ", text_of_id(id), " begins at ", text.lower,
+                " and at ", text.upper);
+  }
+  auto const [one, other] = std::minmax(a.upper(), b.upper());
+  stretch_text<Token> const text{token_at(one), token_at(other)};
+  return fail(errc::conflicting_ranges, "partition ", text_of_id(id), " ends at ", text.lower,
+              " and at ", text.upper);
 }
 
 // Of partitions in token order, none of which begins before the whole: the first trouble, with the
@@ -265,7 +272,7 @@ class partition_merge {
     auto const in_order = [&](std::uint32_t a, std::uint32_t b) {
       return range_of(a) < range_of(b);
     };
-    std::sort(fresh.begin(), fresh.end(), in_order);
+    std::stable_sort(fresh.begin(), fresh.end(), in_order);  // by id where ranges are equal
     by_token_.reserve(by_id_.size());
     auto next = fresh.begin();
     for (std::uint32_t number = 0; number < known_.size(); ++number) {
@@ -392,13 +399,15 @@ class routing {
   /// How many partitions there are; never 0.
   std::size_t size() const noexcept { return ranges_.size(); }
   /// All of them in token order.
-  std::span<partition_type const> partitions() const noexcept { return ranges_.values(); }
+  std::span<partition_type const> partitions() const& noexcept { return ranges_.values(); }
+  std::span<partition_type const> partitions() const&& = delete;
   /// What the service called the list, to ask it for what is new since; an ETag, or nothing.
   std::string const& version() const noexcept { return version_; }
   Scheme const& scheme() const noexcept { return scheme_; }
 
   /// The partition that owns a token, which is one of the scheme's.
-  partition_type const& at(token_type const& token) const { return partitions()[index_of(token)]; }
+  partition_type const& at(token_type const& token) const& { return partitions()[index_of(token)]; }
+  partition_type const& at(token_type const&) const&& = delete;
   /// Which one that is, counted in token order from 0.
   std::size_t index_of(token_type const& token) const {
     expects_own(token);
@@ -407,7 +416,8 @@ class routing {
 
   /// The partition of this id; null for one that is gone or was never seen. Complexity:
   /// logarithmic.
-  partition_type const* find(std::string_view id) const {
+  partition_type const* find(std::string_view) const&& = delete;
+  partition_type const* find(std::string_view id) const& {
     auto const found = std::lower_bound(
         by_id_.begin(), by_id_.end(), id,
         [&](std::uint32_t i, std::string_view wanted) { return partitions()[i].id < wanted; });
@@ -422,7 +432,7 @@ class routing {
   /// The partition that owns a key, never null: of whatever `token_of` takes, as a `result` where
   /// the token is one. Errors: those of `token_of`.
   template <routable_by<Scheme> Key>
-  [[nodiscard]] auto owner_of(Key const& key) const {
+  [[nodiscard]] auto owner_of(Key const& key) const& {
     auto const token = token_of(scheme_, key);
     if constexpr (detail::is_result<std::remove_const_t<decltype(token)>>) {
       using owner = result<partition_type const*>;
@@ -434,8 +444,12 @@ class routing {
     }
   }
 
+  template <routable_by<Scheme> Key>
+  void owner_of(Key const& key) const&& = delete;
+
   /// The partitions that share a token with `stretch`, in token order.
-  std::span<partition_type const> overlapping(token_range<token_type> const& stretch) const {
+  std::span<partition_type const> overlapping(token_range<token_type> const&) const&& = delete;
+  std::span<partition_type const> overlapping(token_range<token_type> const& stretch) const& {
     expects_own(stretch.lower());
     auto const found = ranges_.overlapping(stretch);
     return partitions().subspan(found.begin().index(), found.size());
@@ -445,7 +459,7 @@ class routing {
   template <class Key>
     requires requires(Scheme const& scheme, Key const& key) { prefix_bounds(scheme, key, 1); }
   [[nodiscard]] result<std::span<partition_type const>> owners_of_prefix(Key const& key,
-                                                                         std::size_t paths) const {
+                                                                         std::size_t paths) const& {
     auto const bounds = prefix_bounds(scheme_, key, paths);
     if (!bounds) return unexpected{bounds.error()};
     return overlapping(token_range<token_type>{*bounds});

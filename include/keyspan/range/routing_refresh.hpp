@@ -79,16 +79,22 @@ class routing_refresh {
   /// Takes the answer to what was asked. Requires `wants_page()`.
   void take(page_type page) {
     expects(!is_done_, "a refresh that is done takes no more pages");
-    if (!page.version.empty()) version_ = std::move(page.version);
-    if (page.not_modified) return finish();
-    if (version_.empty())
+    if (page.not_modified) {
+      if (!page.version.empty()) version_ = std::move(page.version);
+      return finish();
+    }
+    if (page.version.empty() && version_.empty())
       return fail_with(fail(errc::bad_response,
                             "the list of partitions came without a version, so what follows cannot "
                             "be asked for"));
-    if (++pages_ > options_.most_pages)
+    if (pages_ == options_.most_pages)
       return fail_with(fail(errc::too_large, "the list of partitions goes on after ",
                             options_.most_pages, " pages; raise most_pages if it is so long"));
-    std::move(page.partitions.begin(), page.partitions.end(), std::back_inserter(listed_));
+    // The version last: what is not kept has to be asked for again.
+    listed_.insert(listed_.end(), std::make_move_iterator(page.partitions.begin()),
+                   std::make_move_iterator(page.partitions.end()));
+    if (!page.version.empty()) version_ = std::move(page.version);
+    ++pages_;
   }
 
   /// The newest snapshot, or the one known where nothing has changed: the same object.
@@ -107,27 +113,28 @@ class routing_refresh {
   }
 
   void finish() {
-    if (reads_in_full_) {
-      done(routing_type::from_list(scheme_, std::move(listed_), version_));
-    } else if (listed_.empty() && version_ == known_->version()) {
-      is_done_ = true;
-      outcome_ = known_;
-    } else if (auto newer = known_->updated(std::move(listed_), version_)) {
-      done(std::move(newer));
-    } else {
-      reads_in_full_ = true;
-      version_.clear();
-      listed_.clear();
-      pages_ = 0;
-    }
+    if (!reads_in_full_ && listed_.empty() && version_ == known_->version()) return done(known_);
+    // What throws from here on leaves a reading that begins anew.
+    std::string reached = reads_in_full_ ? std::string{} : known_->version();
+    reached.swap(version_);
+    auto list = std::exchange(listed_, {});
+    pages_ = 0;
+    if (reads_in_full_)
+      return done(shared(routing_type::from_list(scheme_, std::move(list), std::move(reached))));
+    if (auto newer = known_->updated(std::move(list), std::move(reached)))
+      return done(shared(std::move(newer)));
+    reads_in_full_ = true;
+    version_.clear();
   }
 
-  void done(result<routing_type> made) {
+  using outcome_type = result<std::shared_ptr<routing_type const>>;
+  static outcome_type shared(result<routing_type> made) {
+    if (!made) return unexpected{made.error()};
+    return std::make_shared<routing_type const>(*std::move(made));
+  }
+  void done(outcome_type outcome) {
+    outcome_ = std::move(outcome);
     is_done_ = true;
-    if (made)
-      outcome_ = std::make_shared<routing_type const>(*std::move(made));
-    else
-      outcome_ = unexpected{made.error()};
   }
   void fail_with(unexpected const& why) {
     is_done_ = true;
