@@ -19,6 +19,7 @@
 #include <keyspan/range/token_range.hpp>
 
 #include <support/check.hpp>
+#include <support/contracts.hpp>
 #include <support/random.hpp>
 
 #include <algorithm>
@@ -397,6 +398,23 @@ TEST_CASE("an overlap that is answered wrong is caught") {
       return good::overlapping({stretch.lower(), stretch.lower() + 1});
     }
   };
+  struct none : faulty {
+    using faulty::faulty;
+    auto overlapping(token_range<int> const&) const {
+      return keyspan::index_view<good>{*this, 0, 0};
+    }
+  };
+  struct touching : faulty {  // takes a range along that begins where the stretch ends
+    using faulty::faulty;
+    auto overlapping(token_range<int> const& stretch) const {
+      if (stretch.upper().is_space_end()) return good::overlapping(stretch);
+      return good::overlapping({stretch.lower(), stretch.upper().at() + 1});
+    }
+  };
+  // At the borders also where no token of theirs is asked for.
+  constexpr std::array inner{1, 5, 8};
+  CHECK(!check_range_map(none{three_ranges()}, {}));
+  CHECK(!check_range_map(touching{three_ranges()}, inner));
   breaks(look_at_a<more>(), std::string{law_of_overlap} + "from -1 to 0 there is one too many");
   breaks(look_at_a<earlier>(), std::string{law_of_overlap} + "from 4 to the end another one");
   breaks(look_at_a<shorter>(),
@@ -478,6 +496,12 @@ TEST_CASE("a scheme of one's own is checked, and each way to lose a token is cau
   breaks(check_full_cover(below{}), std::string{law} + "-5 is ");
 }
 
+TEST_CASE("a cover of no parts is a broken promise") {
+  CHECK(test::promise_broken_by([] {
+          return keyspan::law::check_full_cover(keyspan::cosmos_v2, keyspan::law::sample_keys, 0);
+        }) == "a space is shared out into one part at least");
+}
+
 TEST_CASE("a change that reaches beyond the ranges it names is caught") {
   constexpr std::string_view law =
       "a change of a map changes the answer for tokens of the ranges it names and for no other; ";
@@ -517,6 +541,27 @@ TEST_CASE("a change that reaches beyond the ranges it names is caught") {
     char const* find(int t) const { return good::find(is_after && t == 8 ? 4 : t); }
     bool is_after = false;
   };
+  struct answers_otherwise : faulty {
+    using faulty::faulty;
+    char const& at(int t) const { return good::at(by_at && t == 8 ? 4 : t); }
+    entry entry_of(int t) const {
+      auto const right = good::entry_of(t);
+      return {right.range, by_entry && t == 8 ? good::at(4) : right.value};
+    }
+    bool contains(int t) const { return good::contains(t) && !(by_contains && t == 8); }
+    bool by_at = false;
+    bool by_entry = false;
+    bool by_contains = false;
+  };
+  answers_otherwise const right{before};
+  for (int fault = 0; fault < 4; ++fault) {
+    answers_otherwise wrong{split};
+    wrong.by_at = fault == 1;
+    wrong.by_entry = fault == 2;
+    wrong.by_contains = fault == 3;
+    CHECK(static_cast<bool>(check_change_is_local(right, wrong, {4, 7}, tokens_of_it)) ==
+          (fault == 0));
+  }
   moves_one const was{before};
   moves_one is{split};
   holds(check_change_is_local(was, is, {4, 7}, tokens_of_it));

@@ -151,6 +151,22 @@ TEST_CASE("a table takes sixteen bytes for a token at most and rebuilds itself i
   CHECK(bucket_table<std::uint64_t>{}.memory() == 0);
 }
 
+// Its prefix rises where it falls: a fault for laws to find, and nothing else.
+struct backwards {
+  std::uint64_t number = 0;
+  std::uint64_t token_prefix() const { return number; }
+  friend auto operator<=>(backwards const& a, backwards const& b) { return b.number <=> a.number; }
+  friend bool operator==(backwards const&, backwards const&) = default;
+};
+
+TEST_CASE("prefixes that fall where tokens rise do no more than lead astray") {
+  std::vector<backwards> lowers;
+  for (std::uint64_t i = 0; i < 40; ++i) lowers.push_back({(0x8000 + (40 - i) * 64) << 47});
+  bucket_table<backwards> const table{std::span<backwards const>{lowers}};
+  for (auto const& token : lowers) CHECK(table.position(lowers, token) < lowers.size());
+  CHECK(table.position(lowers, {0}) < lowers.size());
+}
+
 TEST_CASE("the example of a bucket table reads as it should") {
   // [region: example]
   // The tokens at which a log was cut, in an array of one's own.

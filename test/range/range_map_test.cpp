@@ -28,6 +28,7 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <new>
 #include <optional>
 #include <ranges>
 #include <span>
@@ -286,6 +287,11 @@ TEST_CASE("what a caller of a range map promises is checked") {
   CHECK(promise_broken_by([&] { return map.split(6, 1, 2), 0; }) ==
         "the map covers the token at which it is cut");
   CHECK(promise_broken_by([&] { return map.split(two, two), 0; }) == "every part has a value");
+  CHECK(promise_broken_by([&] { return map.split({4, 5}, {1, 2, 3, 4}), 0; }) ==
+        "every part has a value");
+  std::array const late{owned_range{token_range{4, 6}, 1}};
+  CHECK(promise_broken_by([&] { return map.replace({3, 6}, late), 0; }) ==
+        "the parts make up the stretch");
   CHECK(promise_broken_by([&] { return map.split(std::span<int>{}, two), 0; }) ==
         "a split has a cut at least");
   for (auto const& off : {token_range{0, 1}, token_range{1, 3}, token_range{0, 5},
@@ -573,6 +579,38 @@ TEST_CASE("a copy that throws leaves the map as it was") {
     m = other;
   });
 }
+
+TEST_CASE("an allocation that fails leaves the map as it was") {
+  auto const before = map_of_cuts(0b10010);
+  std::size_t failures = 0;
+  for (auto const change : {+[](small_map& m) { m.split(4, 1, 2); },  //
+                            +[](small_map& m) { m.join({0, 5}, 3); },
+                            +[](small_map& m) { m.split({3, 4}, {1, 2, 3}); }}) {
+    for (std::size_t allocation = 0;; ++allocation) {
+      REQUIRE(allocation < 20);
+      auto map = before;
+      bool failed = false;
+      try {
+        test::failing_allocation const fails{allocation};
+        change(map);
+      } catch (std::bad_alloc const&) {
+        failed = true;
+      }
+      if (!failed) break;
+      ++failures;
+      REQUIRE(map == before);
+      for (int t = 0; t < space; ++t) REQUIRE(map.at(t) == before.at(t));
+    }
+  }
+  CHECK(failures >= 9);  // bounds, values and the index of three changes
+}
+
+template <class Map>
+concept shows_what_a_temporary_has =
+    requires(Map map) { std::move(map).overlapping(map.whole()); } || requires(Map map) {
+      std::move(map).lowers();
+    } || requires(Map map) { std::move(map).values(); };
+static_assert(!shows_what_a_temporary_has<small_map>);
 
 TEST_CASE("the ranges of a map pipe through std::ranges and range-v3") {
   auto const map = evenly_split(cosmos_v2, 8);

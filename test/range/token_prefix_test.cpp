@@ -30,6 +30,24 @@ static_assert(keyspan::prefixed_token<keyspan::token_v1> &&
               keyspan::prefixed_token<keyspan::token_multihash> &&
               keyspan::prefixed_token<any_token>);
 static_assert(keyspan::prefixed_token<std::string> && keyspan::prefixed_token<std::string_view>);
+// What turns into a token that has a prefix may have an order of its own.
+struct by_length {
+  std::string_view text{};
+  operator std::string_view() const { return text; }
+  friend auto operator<=>(by_length const& a, by_length const& b) {
+    return a.text.size() <=> b.text.size();
+  }
+  friend bool operator==(by_length const& a, by_length const& b) {
+    return a.text.size() == b.text.size();
+  }
+};
+struct turned : token128 {
+  friend auto operator<=>(turned const& a, turned const& b) { return b.high <=> a.high; }
+  friend bool operator==(turned const&, turned const&) = default;
+};
+static_assert(keyspan::token<by_length> && !keyspan::prefixed_token<by_length>);
+static_assert(keyspan::token<turned> && !keyspan::prefixed_token<turned>);
+static_assert(!keyspan::token<char const*>);
 static_assert(!keyspan::prefixed_token<double> && !keyspan::prefixed_token<bool>);
 
 constexpr bool the_prefix_of_an_integer_is_itself_from_the_least_one_on() {

@@ -393,6 +393,13 @@ TEST_CASE("questions about ranges allocate nothing") {
   CHECK(answers);
 }
 
+TEST_CASE("a range of texts is cut at a list of texts and not at one made of two pointers") {
+  using range = token_range<std::string>;
+  auto const parts = split(range{"a", space_end}, {"g", "m"});
+  CHECK(parts == std::vector{range{"a", std::string{"g"}}, range{"g", std::string{"m"}},
+                             range{"m", space_end}});
+}
+
 TEST_CASE("a range is read from the texts of its bounds as a service lists them") {
   using keyspan::range_from_hex;
   auto const whole = range_from_hex(keyspan::cosmos_v2, "", "FF");

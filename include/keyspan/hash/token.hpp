@@ -26,6 +26,7 @@ namespace keyspan {
 /// Laws: the order is a strict total order, and `==` says what it calls equal.
 template <class T>
 concept token = std::copyable<T> && std::totally_ordered<T> && std::is_object_v<T> &&
+                !std::is_pointer_v<T> &&  // in the order of addresses, whatever they point at
                 requires(T const& a, T const& b) {
                   { a <=> b } -> std::convertible_to<std::weak_ordering>;
                 };

@@ -152,6 +152,9 @@ class range_map_check {
   // From each token to the next greater one, and to the end.
   constexpr law::finding check_stretches(std::span<token_type const> tokens) const {
     std::vector<token_type> sorted(tokens.begin(), tokens.end());
+    // And from border to border: of many borders some, for each is held against all ranges.
+    for (std::size_t i = 0; i < ranges_.size(); i += ranges_.size() / 512 + 1)
+      sorted.push_back(ranges_[i].lower());
     std::sort(sorted.begin(), sorted.end());
     for (std::size_t i = 0; i < sorted.size(); ++i) {
       if (auto found = check_stretch({sorted[i], space_end}); !found) return found;
@@ -382,6 +385,7 @@ template <hash_scheme Scheme>
 constexpr finding check_full_cover(Scheme const& scheme,
                                    std::span<partition_key_view const> keys = sample_keys,
                                    std::size_t parts = 64) {
+  expects(parts > 0, "a space is shared out into one part at least");
   return detail::full_cover_check<Scheme>{scheme, keys}.run(parts);
 }
 

@@ -21,6 +21,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <iterator>
 #include <span>
 #include <type_traits>
@@ -183,14 +184,16 @@ class range_map {
   constexpr iterator begin() const noexcept { return {*this, 0}; }
   constexpr iterator end() const noexcept { return {*this, size()}; }
   /// The first token of each range, in token order.
-  constexpr std::span<Token const> lowers() const noexcept { return lowers_; }
+  constexpr std::span<Token const> lowers() const& noexcept { return lowers_; }
+  constexpr std::span<Token const> lowers() const&& = delete;
   /// The value of each range, in token order.
-  constexpr std::span<Value const> values() const noexcept { return values_; }
+  constexpr std::span<Value const> values() const& noexcept { return values_; }
+  constexpr std::span<Value const> values() const&& = delete;
 
   /// The ranges that share a token with `stretch`, in token order, found now and looked at in
   /// place: a view of `std::ranges` and of range-v3, until the map is changed.
   constexpr index_view<range_map> overlapping(token_range<Token> const& stretch) const& {
-    if (!overlaps(whole(), stretch)) return {*this, 0, 0};
+    if (!(upper_ > stretch.lower() && stretch.upper() > lowers_.front())) return {*this, 0, 0};
     auto const first = stretch.lower() <= lowers_.front() ? 0 : position(stretch.lower());
     auto const last =
         std::partition_point(lowers_.begin() + static_cast<std::ptrdiff_t>(first), lowers_.end(),
@@ -215,6 +218,10 @@ class range_map {
     expects(!cuts.empty(), "a split has a cut at least");
     expects(values.size() == cuts.size() + 1, "every part has a value");
     split_at(cuts, [&](std::size_t i) -> Value const& { return values[i]; });
+  }
+  constexpr void split(std::initializer_list<Token> cuts, std::initializer_list<Value> values) {
+    split(std::span<Token const>{cuts.begin(), cuts.size()},
+          std::span<Value const>{values.begin(), values.size()});
   }
 
   /// Makes one range of those that make up `stretch`. Requires that ranges begin and end where it

@@ -16,6 +16,7 @@
 #include <concepts>
 #include <cstddef>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -183,6 +184,12 @@ template <token Token>
   }
   parts.emplace_back(*rest, whole.upper());
   return parts;
+}
+
+template <token Token>
+[[nodiscard]] constexpr std::vector<token_range<Token>> split(
+    token_range<Token> const& whole, std::type_identity_t<std::initializer_list<Token>> cuts) {
+  return split(whole, std::span<Token const>{cuts.begin(), cuts.size()});
 }
 
 /// The range of both. Requires that `right` begins where `left` ends.
