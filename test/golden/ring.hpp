@@ -1,7 +1,7 @@
 // test/golden/ring.hpp — where tokens are on rings, and on rings of bounded loads.
 //
-// Made by make_ring.py beside it, which knows nothing of this library but its pages: whole numbers of
-// any size, and fractions. The tokens and the lists are those of placement.hpp.
+// Made by make_ring.py beside it, which knows nothing of this library but its pages: whole numbers
+// of any size, and fractions. The tokens and the lists are those of placement.hpp.
 #pragma once
 
 #include <array>

@@ -34,16 +34,18 @@ static_assert(keyspan::prefixed_token<std::string> && keyspan::prefixed_token<st
 struct by_length {
   std::string_view text{};
   operator std::string_view() const { return text; }
-  friend auto operator<=>(by_length const& a, by_length const& b) {
+  [[maybe_unused]] friend auto operator<=>(by_length const& a, by_length const& b) {
     return a.text.size() <=> b.text.size();
   }
-  friend bool operator==(by_length const& a, by_length const& b) {
+  [[maybe_unused]] friend bool operator==(by_length const& a, by_length const& b) {
     return a.text.size() == b.text.size();
   }
 };
 struct turned : token128 {
-  friend auto operator<=>(turned const& a, turned const& b) { return b.high <=> a.high; }
-  friend bool operator==(turned const&, turned const&) = default;
+  [[maybe_unused]] friend auto operator<=>(turned const& a, turned const& b) {
+    return b.high <=> a.high;
+  }
+  [[maybe_unused]] friend bool operator==(turned const&, turned const&) = default;
 };
 static_assert(keyspan::token<by_length> && !keyspan::prefixed_token<by_length>);
 static_assert(keyspan::token<turned> && !keyspan::prefixed_token<turned>);
