@@ -1,6 +1,7 @@
 // What does it cost to say which of n nodes a token belongs to, and how many tokens move when a
 // node joins? The first row is the floor.
 #include <bench/support/bench.hpp>
+#include <bench/support/placements.hpp>
 #include <keyspan/hash/jump.hpp>
 #include <keyspan/hash/maglev.hpp>
 #include <keyspan/hash/placement.hpp>
@@ -16,23 +17,14 @@
 
 namespace {
 
+using bench::all_nodes_of;
+using bench::remainder_of_key;
+using bench::share_moved;
+using bench::some_nodes;
+using bench::some_tokens;
 using keyspan::node_index;
 using keyspan::placement_key;
 using keyspan::weighted_node;
-
-// More than a branch predictor can learn by heart.
-std::vector<std::uint64_t> some_tokens() {
-  auto rng = bench::Rng{42};
-  std::vector<std::uint64_t> tokens(1 << 15);
-  for (auto& token : tokens) token = rng();
-  return tokens;
-}
-
-std::vector<weighted_node> some_nodes(std::size_t count) {
-  std::vector<weighted_node> nodes;
-  for (std::size_t i = 0; i < count; ++i) nodes.push_back("node-" + std::to_string(i));
-  return nodes;
-}
 
 // Rendezvous hashing as it is written from its formula.
 struct log_rendezvous {
@@ -75,28 +67,6 @@ struct map_ring {
     return at == places.end() ? places.begin()->second : at->second;
   }
 };
-
-struct remainder_of_key {
-  std::uint64_t nodes;
-  node_index node_of(std::uint64_t token) const {
-    return static_cast<node_index>(placement_key(token) % nodes);
-  }
-};
-
-template <class Before, class After>
-double share_moved(Before const& before, After const& after) {
-  std::size_t moved = 0;
-  for (std::uint64_t token = 0; token < 1'000'000; ++token)
-    if (before.node_of(token) != after.node_of(token)) ++moved;
-  return static_cast<double>(moved) / 1'000'000;
-}
-
-template <class Placement>
-auto all_nodes_of(std::vector<std::uint64_t> const& tokens, Placement const& nodes) {
-  return [&] {
-    for (std::uint64_t const token : tokens) bench::keep(nodes.node_of(token));
-  };
-}
 
 }  // namespace
 

@@ -2,15 +2,14 @@
 #include <keyspan/hash/jump.hpp>
 #include <keyspan/hash/maglev.hpp>
 #include <keyspan/hash/rendezvous.hpp>
-#include <keyspan/hash/token128.hpp>
-#include <keyspan/hash/token_bytes.hpp>
 #include <keyspan/law/placement.hpp>
+
+#include "draws.hpp"
 
 #include <support/check.hpp>
 #include <support/contracts.hpp>
 
 #include <algorithm>
-#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -27,26 +26,17 @@ using keyspan::weighted_node;
 using keyspan::law::check_placement;
 using keyspan::law::finding;
 using keyspan::law::placement_options;
+using test::bytes_that_begin_alike;
 using test::check;
+using test::in_steps_of_a_page;
+using test::of_128_bits;
+using test::one_after_another;
 
 using node_span = std::span<weighted_node const>;
 
 constexpr auto make_jump = [](std::size_t count) { return keyspan::jump{count}; };
 constexpr auto make_rendezvous = [](node_span nodes) { return keyspan::rendezvous::build(nodes); };
 constexpr auto make_maglev = [](node_span nodes) { return keyspan::maglev::build(nodes); };
-
-constexpr auto one_after_another = [](std::uint64_t i) { return i; };
-constexpr auto of_128_bits = [](std::uint64_t i) {
-  return keyspan::token128{.high = keyspan::law::spread_tokens{}(i), .low = i};
-};
-constexpr auto in_steps_of_a_page = [](std::uint64_t i) {
-  return static_cast<std::int64_t>(i << 12) - 1'000'000;
-};
-constexpr auto bytes_that_begin_alike = [](std::uint64_t i) {
-  std::array<unsigned char, 16> bytes{0x22, 0xE3, 0x42, 0xF3};
-  keyspan::store_be(bytes.data() + 6, i);
-  return *keyspan::token_bytes<16>::from_bytes(std::span{bytes});
-};
 
 void holds(finding const& found) {
   INFO(found.text());

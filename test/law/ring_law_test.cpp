@@ -1,16 +1,13 @@
 // test/law/ring_law_test.cpp — rings keep the laws of placement.
-#include <keyspan/core/bytes.hpp>
-#include <keyspan/hash/token128.hpp>
-#include <keyspan/hash/token_bytes.hpp>
 #include <keyspan/law/placement.hpp>
 #include <keyspan/range/bounded_ring.hpp>
 #include <keyspan/range/ring.hpp>
 
+#include "draws.hpp"
+
 #include <support/check.hpp>
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 
 namespace {
@@ -19,7 +16,11 @@ using keyspan::weighted_node;
 using keyspan::law::check_placement;
 using keyspan::law::finding;
 using keyspan::law::placement_options;
+using test::bytes_that_begin_alike;
 using test::check;
+using test::in_steps_of_a_page;
+using test::of_128_bits;
+using test::one_after_another;
 
 using node_span = std::span<weighted_node const>;
 
@@ -29,19 +30,6 @@ constexpr auto make_fine_ring = [](node_span nodes) {
 };
 constexpr auto make_bounded_ring = [](node_span nodes) {
   return keyspan::bounded_ring::build(nodes);
-};
-
-constexpr auto one_after_another = [](std::uint64_t i) { return i; };
-constexpr auto of_128_bits = [](std::uint64_t i) {
-  return keyspan::token128{.high = keyspan::law::spread_tokens{}(i), .low = i};
-};
-constexpr auto in_steps_of_a_page = [](std::uint64_t i) {
-  return static_cast<std::int64_t>(i << 12) - 1'000'000;
-};
-constexpr auto bytes_that_begin_alike = [](std::uint64_t i) {
-  std::array<unsigned char, 16> bytes{0x22, 0xE3, 0x42, 0xF3};
-  keyspan::store_be(bytes.data() + 6, i);
-  return *keyspan::token_bytes<16>::from_bytes(std::span{bytes});
 };
 
 void holds_of_a_ring(finding const& found) {
