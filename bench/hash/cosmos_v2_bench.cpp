@@ -1,6 +1,7 @@
 // What does a key's token cost over hashing bytes that are encoded already? The first row of each
 // table is the floor.
 #include <bench/support/bench.hpp>
+#include <bench/support/uuids.hpp>
 #include <keyspan/hash/any_scheme.hpp>
 #include <keyspan/hash/cosmos_multihash.hpp>
 #include <keyspan/hash/cosmos_v2.hpp>
@@ -184,14 +185,6 @@ std::string usual_way(Value const& value) {
   return hex_by_loop(reference_murmur3(data.data(), data.size()));
 }
 
-std::string some_uuid(bench::Rng& rng) {
-  static constexpr char digits[] = "0123456789abcdef";
-  std::string made;
-  for (int i = 0; i < 36; ++i)
-    made += i == 8 || i == 13 || i == 18 || i == 23 ? '-' : digits[rng() & 15];
-  return made;
-}
-
 // A result that is no number, so that rows need not agree on it.
 template <class Number>
 struct opaque {
@@ -205,7 +198,7 @@ opaque(Number) -> opaque<Number>;
 int main(int argc, char** argv) {
   auto run = bench::session{argc, argv};
   auto rng = bench::Rng{42};
-  std::string const uuid = some_uuid(rng);
+  std::string const uuid = bench::some_uuid(rng);
   key_value const value{uuid};
   keyspan::partition_key_view const key{uuid};
   bytes const already = encoded(std::string_view{uuid});
@@ -271,8 +264,8 @@ int main(int argc, char** argv) {
   run.target("hash.token.number.usual_way", numbers.ratio("the usual way", ours), ">=", 10);
   run.target("hash.token.number.allocations", numbers.allocations_of(ours), "==", 0);
 
-  std::string const tenant = some_uuid(rng);
-  std::string const session = some_uuid(rng);
+  std::string const tenant = bench::some_uuid(rng);
+  std::string const session = bench::some_uuid(rng);
   keyspan::partition_key_view const three{tenant, uuid, session};
   bytes const levels[]{encoded(std::string_view{tenant}), already,
                        encoded(std::string_view{session})};
@@ -304,7 +297,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> ids;
   std::vector<bytes> ids_encoded;
   for (int i = 0; i < 1000; ++i) {
-    ids.push_back(some_uuid(rng));
+    ids.push_back(bench::some_uuid(rng));
     ids_encoded.push_back(encoded(std::string_view{ids.back()}));
   }
   std::vector<token128> places(ids.size());

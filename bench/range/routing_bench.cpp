@@ -1,6 +1,7 @@
 // What does it cost to route a key over hashing it, and to keep up with a list that changes? The
 // first row of each table is the floor.
 #include <bench/support/bench.hpp>
+#include <bench/support/uuids.hpp>
 #include <keyspan/core/bytes.hpp>
 #include <keyspan/hash/any_scheme.hpp>
 #include <keyspan/hash/cosmos_v2.hpp>
@@ -61,20 +62,12 @@ std::vector<partition> children_of(partition const& parent) {
           {"100001", {middle, parent.range.upper()}, parents}};
 }
 
-std::string some_uuid(bench::Rng& rng) {
-  static constexpr char digits[] = "0123456789abcdef";
-  std::string made;
-  for (int i = 0; i < 36; ++i)
-    made += i == 8 || i == 13 || i == 18 || i == 23 ? '-' : digits[rng() & 15];
-  return made;
-}
-
 // More than a branch predictor can learn by heart.
 constexpr std::size_t uuid_count = 1 << 14;
 std::vector<std::string> some_uuids() {
   auto rng = bench::Rng{42};
   std::vector<std::string> uuids;
-  for (std::size_t i = 0; i < uuid_count; ++i) uuids.push_back(some_uuid(rng));
+  for (std::size_t i = 0; i < uuid_count; ++i) uuids.push_back(bench::some_uuid(rng));
   return uuids;
 }
 

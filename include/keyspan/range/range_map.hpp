@@ -101,14 +101,9 @@ class range_map {
     };
     if (auto const covered = covers_exactly(ranges, whole, range_of); !covered)
       return unexpected{covered.error()};
-    if (ranges.size() > table::max_size()) return too_many(ranges.size());
-    range_map made{whole.upper(), ranges.size()};
-    for (auto& [range, value] : ranges) {
-      made.lowers_.push_back(range.lower());
-      made.values_.push_back(std::move(value));
-    }
-    made.table_ = table{made.lowers_};
-    return made;
+    return made_of(
+        ranges, whole.upper(), [](auto const& owned) { return owned.range.lower(); },
+        [](auto& owned) { return std::move(owned.value); });
   }
 
   /// The map whose ranges begin at these tokens and have these values, in whatever order they come;
@@ -128,14 +123,9 @@ class range_map {
     if (!(end > firsts.back().first))
       return fail(errc::invalid_range, "the boundary ", detail::text_of_token(firsts.back().first),
                   " is not before the end ", detail::text_of_token(end));
-    if (firsts.size() > table::max_size()) return too_many(firsts.size());
-    range_map made{end, firsts.size()};
-    for (auto& [first, value] : firsts) {
-      made.lowers_.push_back(std::move(first));
-      made.values_.push_back(std::move(value));
-    }
-    made.table_ = table{made.lowers_};
-    return made;
+    return made_of(
+        firsts, end, [](auto& pair) { return std::move(pair.first); },
+        [](auto& pair) { return std::move(pair.second); });
   }
 
   constexpr range_map(range_map const&) = default;
@@ -262,14 +252,24 @@ class range_map {
  private:
   using table = typename detail::token_table<Token>::type;
 
-  constexpr range_map(upper_end<Token> upper, std::size_t ranges) : upper_{std::move(upper)} {
-    lowers_.reserve(ranges);
-    values_.reserve(ranges);
-  }
+  constexpr explicit range_map(upper_end<Token> upper) : upper_{std::move(upper)} {}
 
-  static constexpr unexpected too_many(std::size_t ranges) {
-    return fail(errc::too_large, "a map has at most ", table::max_size(), " ranges, these are ",
-                ranges);
+  // Of parts that are in order and make up a whole; their tokens and values are taken.
+  template <class Parts, class TakeLower, class TakeValue>
+  static constexpr result<range_map> made_of(Parts& parts, upper_end<Token> const& upper,
+                                             TakeLower take_lower, TakeValue take_value) {
+    if (parts.size() > table::max_size())
+      return fail(errc::too_large, "a map has at most ", table::max_size(), " ranges, these are ",
+                  parts.size());
+    range_map made{upper};
+    made.lowers_.reserve(parts.size());
+    made.values_.reserve(parts.size());
+    for (auto& part : parts) {
+      made.lowers_.push_back(take_lower(part));
+      made.values_.push_back(take_value(part));
+    }
+    made.table_ = table{made.lowers_};
+    return made;
   }
 
   constexpr std::size_t position(Token const& token) const {
