@@ -20,6 +20,13 @@ struct row {
   std::string source;
   double bound;  // in times of the standard headers' row; 0: none
   double best = 1e9;
+
+  double times(row const& floor, row const& usual) const {
+    return (best - floor.best) / (usual.best - floor.best);
+  }
+  bool is_within(row const& floor, row const& usual) const {
+    return bound == 0 || times(floor, usual) <= bound;
+  }
 };
 
 // range-v3 and coroutines begin with feed: below it an umbrella costs core, which is little more
@@ -33,6 +40,10 @@ double bound_of(std::string const& umbrella) {
 }
 
 constexpr auto patience = std::chrono::seconds{6};
+
+// Beside other work a compiler takes longer, and not all rows suffer alike. What is too much is
+// measured again before it is said, the row that it is compared with as well.
+constexpr int second_looks = 6;
 
 std::optional<std::string> measure(row& one, std::filesystem::path const& folder) {
   house::write_text(folder / "cost.cpp", one.source);
@@ -80,15 +91,25 @@ int main(int count, char** arguments) {
     if ((std::chrono::steady_clock::now() - begun) * (round + 1) / round > patience) break;
   }
 
-  double const usual = rows[1].best - rows[0].best;
+  for (int look = 0; look < second_looks; ++look) {
+    bool looked = false;
+    for (auto& one : rows) {
+      if (one.is_within(rows[0], rows[1])) continue;
+      looked = true;
+      if (measure(rows[1], scratch) || measure(one, scratch)) return 1;
+    }
+    if (!looked) break;
+  }
+
   bool within = true;
   std::printf("%-28s %9s %8s %7s\n", "included", "CPU", "times", "bound");
   for (auto const& one : rows) {
-    double const times = (one.best - rows[0].best) / usual;
-    std::printf("%-28s %6.0f ms %8.2f", one.name.c_str(), one.best * 1000, times);
-    if (one.bound > 0) std::printf(" %7.1f%s", one.bound, times <= one.bound ? "" : "  TOO MUCH");
+    bool const is_within = one.is_within(rows[0], rows[1]);
+    std::printf("%-28s %6.0f ms %8.2f", one.name.c_str(), one.best * 1000,
+                one.times(rows[0], rows[1]));
+    if (one.bound > 0) std::printf(" %7.1f%s", one.bound, is_within ? "" : "  TOO MUCH");
     std::printf("\n");
-    within = within && (one.bound == 0 || times <= one.bound);
+    within = within && is_within;
   }
   if (!within)
     std::printf(
