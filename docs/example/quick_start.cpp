@@ -1,10 +1,9 @@
-// From a struct to its place in the hash space, as README.md shows it.
+// From a struct to its partition, and what changed, read through a split, as README.md shows it.
 // [region: quick_start]
 #include <keyspan/keyspan.hpp>
 
 #include <boost/hana/adapt_struct.hpp>
 
-#include <array>
 #include <iostream>
 #include <string>
 
@@ -22,19 +21,30 @@ static_assert(keyspan::to_hex(keyspan::token_of(keyspan::cosmos_v2,
                                                 keyspan::partition_key{"redmond"})) ==
               "22E342F38A486A088463DFF7838A5963");
 
-int main() {
-  // A container of four partitions, cut where the service cuts a new one.
-  auto const partitions = keyspan::evenly_split(keyspan::cosmos_v2, 4);
+// Four partitions in memory, that stand for a service's.
+using reviews = keyspan::scripted_source<review, keyspan::cosmos_v2_scheme>;
+using cursor = keyspan::composite_cursor<keyspan::token128>;
 
-  for (review const& r : std::array{review{"r-1", "redmond", 5},  //
-                                    review{"r-2", "red\xFFmond", 1}}) {
-    auto const token = keyspan::token_of(keyspan::cosmos_v2, by_article(r));
-    if (token) {
-      std::cout << r.id << " lives at " << keyspan::to_hex(*token) << ", in partition "
-                << partitions.at(*token) << '\n';
-    } else {
-      std::cout << r.id << ": " << token.error() << '\n';
-    }
-  }
+int main() {
+  reviews container{keyspan::cosmos_v2, 4};
+  for (review const& r : {review{"r-1", "redmond", 5}, {"r-2", "seattle", 4}})
+    container.write(by_article(r), r);
+
+  // Everything that changed, page by page, partition by partition.
+  keyspan::feed changes{container};
+  for (review const& r : changes) std::cout << r.id << " of " << r.article_id << '\n';
+
+  // Where that stands is a line of text, good for ever: after splits, in another process.
+  std::string const kept = changes.cursor().to_text();
+  container.split("2");
+  review const next{"r-3", "redmond", 3};
+  container.write(by_article(next), next);
+
+  keyspan::feed resumed{container, {.start = cursor::from_text(keyspan::cosmos_v2, kept).value()}};
+  for (review const& r : resumed)
+    std::cout << r.id << " since then, in " << resumed.range() << '\n';
+
+  // What is damaged is refused, and the error says what is wrong with it.
+  std::cout << cursor::from_text(keyspan::cosmos_v2, kept.substr(0, 40)).error() << '\n';
 }
 // [end: quick_start]

@@ -77,8 +77,29 @@ int main() {
   for (auto const& [range, number] : partitions.overlapping(contoso))
     std::cout << "partition " << number << " has " << range << '\n';
 
-  partitions.split(*keyspan::token_multihash::from_hex("0A4BA22644167DA7161C260336FB542327"), 3, 4);
+  auto const cut = *keyspan::token_multihash::from_hex("0A4BA22644167DA7161C260336FB542327");
+  partitions.split(cut, 3, 4);
   for (auto const& [range, number] : partitions.overlapping(contoso))
     std::cout << "partition " << number << " has " << range << '\n';
   // [end: owner]
+
+  // [region: feed]
+  keyspan::scripted_source<order, keyspan::cosmos_multihash_scheme> container{
+      keyspan::cosmos_multihash, 3};
+  for (order const& o : {order{"contoso", 0.1, true}, {"fabrikam", 7, true}, {"contoso", 2, false}})
+    container.write(by_tenant(o), o);
+
+  keyspan::key_prefix const all_of_contoso{keyspan::partition_key{"contoso"}, 2};
+  keyspan::feed changes{container, {.scope = all_of_contoso}};
+  for (order const& o : changes) std::cout << o.tenant << " orders for " << o.amount << '\n';
+  // [end: feed]
+
+  // [region: cursor]
+  container.split("0", cut);
+  order const later{"contoso", 3, true};
+  container.write(by_tenant(later), later);
+  for (order const& o : changes) std::cout << o.tenant << " orders for " << o.amount << '\n';
+  for (auto const& part : changes.cursor().parts)
+    std::cout << "read up to " << part.from.text() << " in " << part.range << '\n';
+  // [end: cursor]
 }

@@ -3,5 +3,6 @@
 
 #include <keyspan/law/finding.hpp>
 #include <keyspan/law/hash_scheme.hpp>
+#include <keyspan/law/page_source.hpp>
 #include <keyspan/law/placement.hpp>
 #include <keyspan/law/range_map.hpp>

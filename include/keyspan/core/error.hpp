@@ -202,6 +202,7 @@ struct wire_details {
   std::uint16_t substatus = 0;
   std::uint16_t attempts = 0;  ///< how often the request was sent
   std::uint32_t retry_after_ms = 0;
+  double charge = 0;  ///< what the failure cost, in request units
   inline_text<36> activity_id{};
   inline_text<80> endpoint{};  ///< host and port, never a path, a query or a credential
 

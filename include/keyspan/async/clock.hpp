@@ -1,0 +1,92 @@
+// keyspan/async/clock.hpp — who knows what time it is, and wakes who waits for a moment.
+//
+// The library owns no clock: it is given one. In a program that is the event loop's timer or a
+// `thread_clock`, in a test a `manual_clock`.
+#pragma once
+
+#include <keyspan/async/awaitable.hpp>
+#include <keyspan/async/stop_token.hpp>
+#include <keyspan/core/error.hpp>
+#include <keyspan/core/result.hpp>
+
+#include <chrono>
+#include <concepts>
+#include <limits>
+#include <ratio>
+#include <utility>
+
+namespace keyspan {
+
+/// A moment. It never goes back, and has nothing to do with the time of day.
+using instant = std::chrono::steady_clock::time_point;
+
+/// Tells the time and lets one wait for a moment: `co_await c.wait_until(due, stop)`.
+///
+/// Laws:
+/// - `now()` never goes back, whoever asks.
+/// - A wait succeeds at its moment or later: then `now() >= due`. One for the past succeeds soon.
+/// - Where stop is requested before that it ends soon, with `errc::stopped`; where it was requested
+///   before the wait began, also if that is for the past. A wait has no other error.
+/// - Any number may wait at the same time, and who waits goes on once.
+template <class C>
+concept clock = requires(C& c, instant due, stop_token stop) {
+  { c.now() } -> std::same_as<instant>;
+  { c.wait_until(due, std::move(stop)) } -> awaitable_of<result<void>>;
+};
+
+namespace detail {
+
+inline unexpected wait_stopped() {
+  return fail(errc::stopped, "stop was requested before the moment that was waited for");
+}
+
+// In the unit of an instant, and no further than that reaches.
+template <class Rep, class Period>
+constexpr instant::duration saturated(std::chrono::duration<Rep, Period> delay) {
+  using limits = std::numeric_limits<instant::rep>;
+  using ratio = std::ratio_divide<Period, instant::period>;
+  if constexpr (std::chrono::treat_as_floating_point_v<Rep>) {
+    // The ends are powers of two, so that they are exact; what is no number is for ever. The first
+    // comparison is there for products that overflow.
+    constexpr auto end = static_cast<Rep>((limits::max)());
+    constexpr auto factor = static_cast<Rep>(ratio::num) / static_cast<Rep>(ratio::den);
+    if (!(delay.count() < end / factor)) return (instant::duration::max)();
+    if (!(delay.count() > -end / factor)) return (instant::duration::min)();
+    Rep const ticks = delay.count() * factor;
+    if (!(ticks < end)) return (instant::duration::max)();
+    if (!(ticks > -end)) return (instant::duration::min)();
+    return instant::duration{static_cast<instant::rep>(ticks)};
+  } else {
+    auto const whole = delay.count() / ratio::den;
+    // The last step but one, so that the rest fits as well.
+    if (std::cmp_greater(whole, (limits::max)() / ratio::num - 1))
+      return (instant::duration::max)();
+    if (std::cmp_less(whole, (limits::min)() / ratio::num + 1)) return (instant::duration::min)();
+    auto const rest = static_cast<instant::rep>(delay.count() % ratio::den);
+    return instant::duration{static_cast<instant::rep>(whole) * ratio::num +
+                             rest * ratio::num / ratio::den};
+  }
+}
+
+}  // namespace detail
+
+/// The moment so much later than `from`, or earlier where `delay` is negative; the last moment
+/// there is where that would lie behind it, and the first one likewise.
+template <class Rep, class Period>
+[[nodiscard]] constexpr instant instant_after(instant from,
+                                              std::chrono::duration<Rep, Period> delay) {
+  instant::duration const by = detail::saturated(delay);
+  if (by > instant::duration::zero() && from > (instant::max)() - by) return (instant::max)();
+  if (by < instant::duration::zero() && from < (instant::min)() - by) return (instant::min)();
+  return from + by;
+}
+
+/// Waits until `delay` from now, the moment of this call: what `by.wait_until` returns. However
+/// long the delay is, it does not overflow.
+template <clock Clock, class Rep, class Period>
+[[nodiscard]] decltype(auto) wait_for(Clock& by, std::chrono::duration<Rep, Period> delay,
+                                      stop_token stop = {}) {
+  return by.wait_until(instant_after(by.now(), delay), std::move(stop));
+}
+
+}  // namespace keyspan

@@ -1,0 +1,386 @@
+// keyspan/feed/feed_progress.hpp — how the reading of many ranges goes on. It does no I/O itself: it
+// says what to ask, and is told the answers.
+//
+//   ready   [20, 40) [40, 80) [00, 20)      read in turn, a page each
+//   idle    [80, FF)                        answered "nothing new"
+//   gone?   ask who owns what, put the parts of the new owners in place of the range, go on
+#pragma once
+
+#include <keyspan/async/clock.hpp>
+#include <keyspan/async/stop_token.hpp>
+#include <keyspan/core/contract.hpp>
+#include <keyspan/core/error.hpp>
+#include <keyspan/core/result.hpp>
+#include <keyspan/feed/continuation.hpp>
+#include <keyspan/feed/cursor.hpp>
+#include <keyspan/feed/feed_request.hpp>
+#include <keyspan/feed/feed_scope.hpp>
+#include <keyspan/feed/page.hpp>
+#include <keyspan/feed/read_request.hpp>
+#include <keyspan/hash/hash_scheme.hpp>
+#include <keyspan/range/partition.hpp>
+#include <keyspan/range/routing.hpp>
+#include <keyspan/range/routing_refresh.hpp>
+#include <keyspan/range/token_range.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <ranges>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace keyspan {
+
+/// What is to be done next.
+enum class feed_question : std::uint8_t {
+  topology,  ///< ask who owns what, from `version()` on
+  page,      ///< read `range()` from `from()` on, with `request()`
+  wait,      ///< wait until `due()`: nobody is to be asked before
+  none,      ///< every range has answered that nothing is new
+};
+
+/// The reading of all ranges of a feed, as a machine that others drive: `feed` does, in plain loops
+/// and in coroutines.
+///
+///   switch (progress.next(now)) {
+///     case feed_question::topology:  progress.take(source.topology(progress.version()))  …
+///     case feed_question::page:      source.read(progress.range(), progress.from(), …)  …
+///
+/// A page that was accepted does not move the cursor; `pass` does, once the page has been dealt
+/// with. Answers that a range is gone are dealt with here, every other error is the caller's, and
+/// moves nothing. Copies are independent.
+template <hash_scheme Scheme>
+class feed_progress {
+ public:
+  using token_type = token_of_scheme<Scheme>;
+  using range_type = token_range<token_type>;
+  using routing_type = keyspan::routing<Scheme>;
+  using cursor_type = composite_cursor<token_type>;
+  using request_type = feed_request<token_type>;
+
+  /// How often in a row a range may be gone, without a page in between, before the caller is told.
+  static constexpr int most_refreshes = 16;
+
+  /// Errors, which `sound()` has: `wrong_container` and `scheme_mismatch` for a cursor of another
+  /// container or scheme; `overlap` and `invalid_range` for one that was not taken from a feed, and
+  /// for one that has no token in common with the scope; `key_mismatch` for a key or prefix that
+  /// does not fit the scheme or the cursor.
+  feed_progress(Scheme scheme, std::string_view container, request_type request)
+      : scheme_{std::move(scheme)} {
+    position_.container = container;
+    position_.scheme = std::string{std::string_view{scheme_.name()}};
+    session_token_ = std::move(request.session_token);
+    read_.page_size = request.page_size;
+    read_.deadline = request.deadline;
+    read_.stop = request.stop;
+    sound_ = begin(std::move(request));
+  }
+
+  /// Whether the request made sense; nothing is asked where it did not.
+  result<void> const& sound() const noexcept { return sound_; }
+
+  /// What to do next. `now` is none for a reader that does not wait: a range that has nothing new is
+  /// then done with until `begin_round`. Requires `sound()`.
+  feed_question next(std::optional<instant> now) {
+    if (needs_topology()) return feed_question::topology;
+    if (now) wake(*now);
+    if (ready_.first == nobody) return now ? feed_question::wait : feed_question::none;
+    shown_ = ready_.first;
+    return feed_question::page;
+  }
+  /// What to do next until the feed is open: `none` when it is. Requires `sound()`.
+  feed_question next_to_open() {
+    if (needs_topology()) return feed_question::topology;
+    if (ready_.first == nobody || !is_unfixed(parts_[ready_.first].at)) return feed_question::none;
+    shown_ = ready_.first;
+    return feed_question::page;
+  }
+  /// All ranges are to be asked again, also those that had nothing new.
+  void begin_round() noexcept { append(ready_, std::exchange(idle_, {})); }
+
+  /// What to ask `topology` with.
+  std::string const& version() const noexcept {
+    return refresh_ ? refresh_->version() : no_version();
+  }
+  /// The range to read, and once its page has come, the range of the page.
+  range_type const& range() const { return shown().at.range; }
+  /// Where to read it from.
+  continuation const& from() const { return shown().at.from; }
+  /// How to read it. Refers to this object, and is good until the next question.
+  read_request const& request() {
+    part const& one = shown();
+    read_.partition = one.owner->id;
+    read_.is_whole_partition = one.at.range == one.owner->range;
+    read_.mode = position_.mode;
+    read_.key = position_.key ? &*position_.key : nullptr;
+    read_.session_token = session_token_;
+    return read_;
+  }
+  /// When the first of the ranges is to be asked that have nothing new. Requires that there is one.
+  instant due() const {
+    expects(idle_.first != nobody, "somebody is waited for");
+    return parts_[idle_.first].due;
+  }
+
+  /// Takes what `topology` answered. Errors: those of `routing_refresh`.
+  result<void> take(partition_page<token_type> answer) {
+    expects(refresh_.has_value(), "partitions are taken when they were asked for");
+    refresh_->take(std::move(answer));
+    if (refresh_->wants_page()) return {};
+    auto newer = refresh_->outcome();
+    refresh_.reset();
+    if (!newer) return unexpected{newer.error()};
+    if (*newer != routing_) adopt(*std::move(newer));
+    return {};
+  }
+
+  /// Looks at a page that was asked for; `pass` follows, when it has been dealt with.
+  /// Errors: `bad_response` for one that leaves nowhere to go on from.
+  template <page_of_items Page>
+  result<void> accept(Page const& answer) {
+    charge_ += answer.charge;
+    refreshes_ = 0;
+    if (answer.continuation.empty())
+      return fail(errc::bad_response, "the page of ", text_of_range(),
+                  " does not say where the next one begins");
+    if (is_unfixed(shown().at) && !std::ranges::empty(answer.items))
+      return fail(errc::bad_response, "from now on there is nothing yet in ", text_of_range(),
+                  ", its page has items");
+    return {};
+  }
+  /// The cursor goes behind the page that was read last. A range that has nothing new is asked again
+  /// when `due` has come, or in the next round.
+  void pass(std::string_view continuation, bool nothing_new, instant due) {
+    part& one = parts_[shown_];
+    one.at.from.advance(continuation);
+    one.due = due;
+    take_first(ready_);
+    append(nothing_new ? idle_ : ready_, shown_);
+  }
+  /// Looks at the error that a read gave. Whether it is dealt with: what to do next is then another
+  /// question; else it is the caller's.
+  bool absorb(error const& why) {
+    charge_ += why.wire.charge;
+    if (why.code != errc::range_gone || refreshes_ == most_refreshes) {
+      refreshes_ = 0;
+      return false;
+    }
+    ++refreshes_;
+    refresh_.emplace(routing_);
+    return true;
+  }
+
+  /// Where the reading stands: the range to be read next comes first.
+  cursor_type cursor() const {
+    cursor_type here = position_;
+    here.parts.reserve(parts_.size());
+    each_in(ready_, [&](part const& one) { here.parts.push_back(one.at); });
+    each_in(idle_, [&](part const& one) { here.parts.push_back(one.at); });
+    return here;
+  }
+  /// The ranges that are read.
+  std::size_t size() const noexcept { return parts_.size(); }
+  /// Who owns what, as far as known; null before it was asked for.
+  std::shared_ptr<routing_type const> const& routing() const noexcept { return routing_; }
+  /// The charges of all pages and errors so far.
+  double charge() const noexcept { return charge_; }
+  /// Stops the reads that are asked for from here on, in place of the request's own token.
+  void stop_by(stop_token stop) noexcept { read_.stop = std::move(stop); }
+  stop_token const& stop() const noexcept { return read_.stop; }
+
+ private:
+  static constexpr std::uint32_t nobody = ~std::uint32_t{};
+
+  struct part {
+    keyspan::cursor<token_type> at;
+    partition<token_type> const* owner = nullptr;
+    instant due{};
+    std::uint32_t after = nobody;
+  };
+  // A queue, threaded through the parts.
+  struct line {
+    std::uint32_t first = nobody;
+    std::uint32_t last = nobody;
+  };
+
+  static std::string const& no_version() {
+    static std::string const none;
+    return none;
+  }
+  // Where *now* is has yet to be asked.
+  static bool is_unfixed(keyspan::cursor<token_type> const& at) {
+    return at.from.start() == start_kind::now && at.from.is_start();
+  }
+  part const& shown() const {
+    expects(shown_ < parts_.size(), "a range is read, or was read last");
+    return parts_[shown_];
+  }
+  inline_text<112> text_of_range() const {
+    if constexpr (detail::tells_token<token_type>) {
+      return range().to_text();
+    } else {
+      return "a range";
+    }
+  }
+
+  result<void> begin(request_type request) {
+    auto scope = scope_of(scheme_, std::move(request.scope));
+    if (!scope) return unexpected{scope.error()};
+    position_.mode = request.mode;
+    position_.key = std::move(scope->key);
+    auto* const resumed = std::get_if<cursor_type>(&request.start);
+    if (!resumed) {
+      add(keyspan::cursor<token_type>{scope->range, start_of(request.start)});
+      return {};
+    }
+    return resume(std::move(*resumed), scope->range);
+  }
+  static continuation start_of(feed_start<token_type> const& start) {
+    if (std::holds_alternative<from_now_type>(start)) return from_now;
+    if (auto const* moment = std::get_if<from_time>(&start)) return *moment;
+    return from_beginning;
+  }
+
+  result<void> resume(cursor_type from, range_type const& within) {
+    if (from.container != position_.container)
+      return fail(errc::wrong_container, "the cursor was taken from container \"",
+                  std::string_view{from.container}.substr(0, 40), "\", this one is \"",
+                  std::string_view{position_.container}.substr(0, 40), "\"");
+    if (from.scheme != position_.scheme)
+      return fail(errc::scheme_mismatch, "the cursor's tokens are of scheme ",
+                  std::string_view{from.scheme}.substr(0, 30), ", the source's of ",
+                  position_.scheme);
+    if (from.key && position_.key && *from.key != *position_.key)
+      return fail(errc::key_mismatch, "the cursor reads one key, and the scope names another");
+    if (auto const apart = check_apart(from.parts); !apart) return apart;
+    position_.mode = from.mode;
+    if (from.key) position_.key = std::move(from.key);
+    std::stable_partition(from.parts.begin(), from.parts.end(), is_unfixed);  // to be read first
+    for (auto& one : from.parts)
+      if (auto const shared = intersection(one.range, within))
+        add({*shared, std::move(one.from)});
+    if (parts_.empty())
+      return fail(errc::invalid_range, "the cursor has no token in common with the scope");
+    return {};
+  }
+  static result<void> check_apart(std::vector<keyspan::cursor<token_type>> const& parts) {
+    std::vector<range_type const*> sorted;
+    sorted.reserve(parts.size());
+    for (auto const& one : parts) sorted.push_back(&one.range);
+    std::sort(sorted.begin(), sorted.end(), [](auto* a, auto* b) { return *a < *b; });
+    for (std::size_t i = 1; i < sorted.size(); ++i)
+      if (overlaps(*sorted[i - 1], *sorted[i]))
+        return fail(errc::overlap, "two parts of the cursor read from ",
+                    detail::text_of_token(sorted[i]->lower()), " on");
+    return {};
+  }
+  void add(keyspan::cursor<token_type> at) {
+    parts_.push_back(part{std::move(at)});
+    append(ready_, static_cast<std::uint32_t>(parts_.size() - 1));
+  }
+
+  bool needs_topology() {
+    if (refresh_) return true;
+    if (routing_) return false;
+    refresh_.emplace(scheme_);
+    return true;
+  }
+
+  // Every range becomes its parts in the partitions of the newer snapshot, each going on from where
+  // the range stood. They are those of the range alone: a new partition may be larger.
+  void adopt(std::shared_ptr<routing_type const> newer) {
+    std::vector<part> parts;
+    parts.reserve(parts_.size() + newer->size());
+    line ready;
+    line idle;
+    place(*newer, ready_, parts, ready);
+    place(*newer, idle_, parts, idle);
+    parts_ = std::move(parts);
+    ready_ = ready;
+    idle_ = idle;
+    shown_ = nobody;
+    routing_ = std::move(newer);
+  }
+  void place(routing_type const& newer, line const& old, std::vector<part>& parts, line& to) const {
+    each_in(old, [&](part const& one) {
+      for (auto const& owner : newer.overlapping(one.at.range)) {
+        auto const range = *intersection(owner.range, one.at.range);
+        if (to.last != nobody && joins(parts[to.last], range, owner, one)) continue;
+        parts.push_back(part{{range, one.at.from}, &owner, one.due});
+        append(parts, to, static_cast<std::uint32_t>(parts.size() - 1));
+      }
+    });
+  }
+  // Neighbours in one partition that stand at the same place are one again, so that splits and
+  // merges in turn do not leave ever more parts.
+  static bool joins(part& before, range_type const& range, partition<token_type> const& owner,
+                    part const& one) {
+    if (before.owner != &owner || !(before.at.from == one.at.from)) return false;
+    if (adjacent(before.at.range, range)) {
+      before.at.range = join(before.at.range, range);
+    } else if (adjacent(range, before.at.range)) {
+      before.at.range = join(range, before.at.range);
+    } else {
+      return false;
+    }
+    before.due = (std::min)(before.due, one.due);
+    return true;
+  }
+
+  void wake(instant now) {
+    while (idle_.first != nobody && parts_[idle_.first].due <= now) {
+      std::uint32_t const woken = idle_.first;
+      take_first(idle_);
+      append(ready_, woken);
+    }
+  }
+
+  template <class F>
+  void each_in(line const& which, F f) const {
+    for (std::uint32_t i = which.first; i != nobody; i = parts_[i].after) f(parts_[i]);
+  }
+  void take_first(line& from) {
+    from.first = std::exchange(parts_[from.first].after, nobody);
+    if (from.first == nobody) from.last = nobody;
+  }
+  void append(line& to, std::uint32_t one) { append(parts_, to, one); }
+  static void append(std::vector<part>& parts, line& to, std::uint32_t one) {
+    if (to.last == nobody) {
+      to.first = one;
+    } else {
+      parts[to.last].after = one;
+    }
+    to.last = one;
+  }
+  void append(line& to, line more) noexcept {
+    if (more.first == nobody) return;
+    if (to.last == nobody) {
+      to.first = more.first;
+    } else {
+      parts_[to.last].after = more.first;
+    }
+    to.last = more.last;
+  }
+
+  Scheme scheme_;
+  cursor_type position_{};  // all of a cursor but its parts
+  std::string session_token_{};
+  read_request read_{};
+  result<void> sound_{};
+  std::shared_ptr<routing_type const> routing_{};
+  std::optional<routing_refresh<Scheme>> refresh_{};
+  std::vector<part> parts_{};
+  line ready_{};
+  line idle_{};
+  std::uint32_t shown_ = nobody;  // the part that is read, or was read last
+  int refreshes_ = 0;             // in a row
+  double charge_ = 0;
+};
+
+}  // namespace keyspan

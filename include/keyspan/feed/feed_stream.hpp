@@ -1,0 +1,244 @@
+// keyspan/feed/feed_stream.hpp — the pages and items of a feed for coroutines: one suspension a
+// page, and only where the source is not ready.
+//
+//   while (auto* page = co_await stream.next_page()) …
+//   for (;;) if (auto item = co_await stream.next(); …) …
+#pragma once
+
+#include <keyspan/async/async_stream.hpp>
+#include <keyspan/async/awaitable.hpp>
+#include <keyspan/async/stop_token.hpp>
+#include <keyspan/core/result.hpp>
+#include <keyspan/feed/feed_reading.hpp>
+#include <keyspan/feed/page_source.hpp>
+
+#include <coroutine>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace keyspan {
+
+namespace detail {
+
+template <class Source>
+concept abandonable_source = requires { requires Source::abandonable; };
+
+// What a source says of all its operations, said of one.
+template <class A>
+struct abandonable_operation {
+  static constexpr bool abandonable = true;
+  A operation;
+  decltype(auto) operator co_await() && { return awaiter_of(std::move(operation)); }
+};
+
+template <class Source, class A>
+auto operation_of(A&& operation) {
+  if constexpr (abandonable_source<Source>) {
+    return abandonable_operation<std::remove_cvref_t<A>>{std::forward<A>(operation)};
+  } else {
+    return std::forward<A>(operation);
+  }
+}
+
+// A stream's part in the state of its feed: while it asks, it does so with its own stop token, which
+// stops where the request's does, too. In between the feed is as it was, for other readers.
+template <page_source Source>
+class stream_session {
+  struct pass_on {
+    stop_source* to;
+    void operator()() const noexcept { to->request_stop(); }
+  };
+
+ public:
+  stream_session(feed_state<Source>& state, stop_token own)
+      : state_{state}, asked_{state.progress().stop()}, stop_{std::move(own)} {
+    if (asked_.stop_possible()) {
+      by_request_.emplace(asked_, pass_on{&both_.emplace()});
+      by_stream_.emplace(stop_, pass_on{&*both_});
+      stop_ = both_->token();
+    }
+    state_.begin_stream();
+  }
+  stream_session(stream_session const&) = delete;
+  stream_session& operator=(stream_session const&) = delete;
+  ~stream_session() {
+    state_.end_stream();
+    if (!is_asking_) return;
+    state_.end_waiting();
+    end_asking();
+  }
+
+  void begin_asking() {
+    state_.progress().stop_by(stop_);
+    is_asking_ = true;
+  }
+  void end_asking() {
+    is_asking_ = false;
+    state_.progress().stop_by(asked_);
+  }
+
+ private:
+  feed_state<Source>& state_;
+  stop_token asked_;
+  stop_token stop_;
+  bool is_asking_ = false;
+  std::optional<stop_source> both_{};
+  std::optional<stop_callback<pass_on>> by_request_{};
+  std::optional<stop_callback<pass_on>> by_stream_{};
+};
+
+template <page_source Source, class Manner>
+async_stream<result<typename Source::page_type>> stream_of(feed_state<Source>& state,
+                                                           Manner manner) {
+  stop_token own = co_await own_stop_token;
+  stream_session<Source> session{state, std::move(own)};
+  state.begin_round();
+  bool is_left = state.is_in_a_page();
+  for (;;) {
+    if (!std::exchange(is_left, false)) {
+      state.ask_anew(manner);
+      session.begin_asking();
+      for (auto question = state.question(manner); question != feed_question::none;
+           question = state.question(manner)) {
+        state.begin_waiting();
+        if (question == feed_question::topology) {
+          auto asked = operation_of<Source>(state.topology());
+          auto answer = co_await std::move(asked);
+          state.end_waiting();
+          state.take(std::move(answer));
+        } else if (question == feed_question::page) {
+          auto asked = operation_of<Source>(state.page());
+          state.take_awaited(co_await std::move(asked), manner);  // moved once, from its place
+        } else if constexpr (waits<Manner>) {
+          result<void> const waited =
+              co_await manner.wait_until(state.progress().due(), state.progress().stop());
+          state.end_waiting();
+          state.take(waited);
+        }
+      }
+      session.end_asking();
+      if (state.outcome() == feed_outcome::end) co_return;
+    }
+    bool const is_last = state.outcome() == feed_outcome::failed;
+    co_yield state.answer();
+    if (is_last) co_return;
+  }
+}
+
+}  // namespace detail
+
+/// The pages or the items of a feed, one after another, awaited: suspends where the source is not
+/// ready, once a page. It is read by pages or by items, not by both in turn. It ends when nothing
+/// is new (or never, where the feed is followed), and after an error.
+///
+/// Cancellation: `close` asks what is in flight to stop and awaits it; the stream is at its end
+/// then. The request's own stop token does so from anywhere, as `errc::stopped`.
+/// Destruction: at any time when nothing is in flight; earlier where the source is abandonable. The
+/// feed outlives it, and the cursor is the feed's.
+template <page_source Source, class Manner = draining>
+class feed_stream {
+  using state_type = detail::feed_state<Source>;
+  using pages_type = async_stream<result<typename Source::page_type>>;
+  using next_type = detail::awaiter_type<decltype(std::declval<pages_type&>().next())>;
+
+  class page_awaiter;
+  class item_awaiter;
+  // What can be moved, so that it is welcome wherever a task is; the awaiter cannot.
+  template <class Awaiter>
+  struct request {
+    Awaiter operator co_await() const { return Awaiter{stream}; }
+    feed_stream& stream;
+  };
+
+ public:
+  using page_type = typename Source::page_type;
+  using item_pointer = typename state_type::pointer;
+
+  explicit feed_stream(state_type& state, Manner manner = {})
+      : state_{&state}, manner_{manner}, pages_{detail::stream_of(state, std::move(manner))} {}
+
+  /// Awaits the next page that has items, or the error in its place; null at the end. The page is
+  /// good until the next one is asked for.
+  [[nodiscard]] auto next_page() { return request<page_awaiter>{*this}; }
+  /// Awaits the next item: a pointer to it, null at the end, or the error in its place.
+  [[nodiscard]] auto next() { return request<item_awaiter>{*this}; }
+  /// Asks what is in flight to stop, and awaits that. The stream has ended then.
+  [[nodiscard]] auto close() {
+    at_ = end_ = nullptr;
+    return pages_.close();
+  }
+
+ private:
+  // They hold the awaiter of an `async_stream`, which sees to what is destroyed in flight.
+  class page_awaiter {
+   public:
+    using checks_itself = void;
+
+    explicit page_awaiter(feed_stream& stream)
+        : stream_{stream}, next_{detail::awaiter_of(stream.pages_.next())} {
+      expects(stream.at_ == nullptr || stream.at_ + 1 == stream.end_,
+              "a stream is read by pages or by items, not by both in turn");
+      stream.at_ = stream.end_ = nullptr;
+    }
+    bool await_ready() { return next_.await_ready(); }
+    auto await_suspend(std::coroutine_handle<> who) { return next_.await_suspend(who); }
+    result<page_type>* await_resume() {
+      auto* const answer = next_.await_resume();
+      if (answer) stream_.state_->hand_out(stream_.manner_);
+      return answer;
+    }
+
+   private:
+    feed_stream& stream_;
+    next_type next_;
+  };
+
+  class item_awaiter {
+    // An optional makes it in place.
+    struct next_page_of {
+      operator next_type() const { return detail::awaiter_of(pages.next()); }
+      pages_type& pages;
+    };
+
+   public:
+    using checks_itself = void;
+
+    explicit item_awaiter(feed_stream& stream) : stream_{stream} {}
+    bool await_ready() {
+      if (stream_.at_ != nullptr && ++stream_.at_ != stream_.end_) [[likely]] {
+        stream_.state_->leave_behind(stream_.at_);
+        return true;
+      }
+      stream_.at_ = stream_.end_ = nullptr;  // also where nobody waits for what comes
+      next_.emplace(next_page_of{stream_.pages_});
+      return next_->await_ready();
+    }
+    auto await_suspend(std::coroutine_handle<> who) { return next_->await_suspend(who); }
+    result<item_pointer> await_resume() {
+      return next_ ? stream_.take(next_->await_resume()) : result<item_pointer>{stream_.at_};
+    }
+
+   private:
+    feed_stream& stream_;
+    std::optional<next_type> next_{};
+  };
+
+  result<item_pointer> take(result<page_type>* answer) {
+    at_ = end_ = nullptr;
+    if (!answer) return at_;
+    if (!*answer) return unexpected{answer->error()};
+    at_ = state_->at();
+    end_ = state_->end();
+    return at_;
+  }
+
+  state_type* state_;
+  [[no_unique_address]] Manner manner_;
+  pages_type pages_;
+  item_pointer at_ = nullptr;  // the item that was given last
+  item_pointer end_ = nullptr;
+};
+
+}  // namespace keyspan

@@ -1,0 +1,137 @@
+// test/async/clock_test.cpp — what a clock is, and moments that do not overflow.
+#include <keyspan/async/clock.hpp>
+#include <keyspan/async/manual_clock.hpp>
+#include <keyspan/async/ready.hpp>
+#include <keyspan/async/run_loop.hpp>
+#include <keyspan/async/task.hpp>
+
+#include <support/check.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <ratio>
+
+namespace {
+
+using namespace std::chrono_literals;
+
+using keyspan::instant;
+using keyspan::instant_after;
+using keyspan::result;
+using keyspan::stop_token;
+using test::check;
+
+// Clocks, and what is none.
+struct stopped_clock {
+  instant now() const { return {}; }
+  keyspan::ready<result<void>> wait_until(instant, stop_token) const { return {}; }
+};
+struct clock_of_tasks {
+  instant now() { return {}; }
+  keyspan::task<result<void>> wait_until(instant, stop_token) { co_return result<void>{}; }
+};
+struct without_stop {
+  instant now() const { return {}; }
+  keyspan::ready<result<void>> wait_until(instant) const { return {}; }
+};
+struct without_errors {
+  instant now() const { return {}; }
+  keyspan::ready<int> wait_until(instant, stop_token) const { return {}; }
+};
+struct time_of_day {
+  std::chrono::system_clock::time_point now() const { return {}; }
+  keyspan::ready<result<void>> wait_until(instant, stop_token) const { return {}; }
+};
+static_assert(keyspan::clock<stopped_clock> && keyspan::clock<stopped_clock const>);
+static_assert(keyspan::clock<clock_of_tasks> && !keyspan::clock<clock_of_tasks const>);
+static_assert(!keyspan::clock<without_stop> && !keyspan::clock<without_errors> &&
+              !keyspan::clock<time_of_day> && !keyspan::clock<int>);
+
+constexpr instant first = (instant::min)();
+constexpr instant last = (instant::max)();
+constexpr instant noon{12h};
+
+constexpr bool a_moment_is_as_far_away_as_the_delay_says() {
+  check(instant_after(noon, 0s) == noon);
+  check(instant_after(noon, 30min) == instant{12h + 30min});
+  check(instant_after(noon, -30min) == instant{11h + 30min});
+  check(instant_after(noon, std::chrono::duration<std::uint8_t>{200}) == noon + 200s);
+  check(instant_after(noon, std::chrono::duration<std::int64_t, std::pico>{7'999}) == noon + 7ns);
+  check(instant_after(noon, std::chrono::duration<std::int64_t, std::ratio<1, 3>>{4}) ==
+        noon + 1'333'333'333ns);
+  check(instant_after(noon, std::chrono::duration<double>{1.5}) == noon + 1'500ms);
+  check(instant_after(noon, std::chrono::duration<float, std::milli>{-0.25f}) == noon - 250us);
+  return true;
+}
+CHECK_BOTH(a_moment_is_as_far_away_as_the_delay_says);
+
+constexpr bool a_moment_behind_the_end_of_time_is_the_end() {
+  using hours = std::chrono::hours;
+  using days = std::chrono::duration<std::int64_t, std::ratio<86'400>>;
+  using unsigned_ns = std::chrono::duration<std::uint64_t, std::nano>;
+  check(instant_after(noon, (instant::duration::max)()) == last);
+  check(instant_after(instant{}, (instant::duration::max)()) == last);
+  check(instant_after(instant{-1ns}, (instant::duration::max)()) == last - 1ns);
+  check(instant_after(last, 1ns) == last);
+  check(instant_after(last - 5ns, 4ns) == last - 1ns);
+  check(instant_after(noon, (hours::max)()) == last);
+  check(instant_after(noon, (days::max)()) == last);
+  check(instant_after(noon, hours{2'562'048}) == last);  // the first that does not fit
+  check(instant_after(instant{}, hours{2'562'000}) == instant{hours{2'562'000}});
+  check(instant_after(noon, (unsigned_ns::max)()) == last);
+  check(instant_after(noon, std::chrono::duration<double>{1e300}) == last);
+  check(instant_after(noon, std::chrono::duration<double>{9'223'372'036.854776}) == last);
+  check(instant_after(
+            noon, std::chrono::duration<double>{std::numeric_limits<double>::infinity()}) == last);
+  check(instant_after(
+            noon, std::chrono::duration<double>{std::numeric_limits<double>::quiet_NaN()}) == last);
+
+  check(instant_after(-noon.time_since_epoch() + instant{}, (instant::duration::min)()) == first);
+  check(instant_after(first, -1ns) == first);
+  check(instant_after(first + 5ns, -4ns) == first + 1ns);
+  check(instant_after(noon, (instant::duration::min)()) == first + 12h);
+  check(instant_after(instant{-1ns}, (hours::min)()) == first);
+  check(instant_after(instant{-1ns}, -std::chrono::duration<double>{1e300}) == first);
+  return true;
+}
+CHECK_BOTH(a_moment_behind_the_end_of_time_is_the_end);
+
+TEST_CASE("one waits for a while with any clock") {
+  // [region: example]
+  keyspan::manual_clock clock;  // in a test; in a program the event loop's, or a thread_clock
+  keyspan::run_loop loop;
+  keyspan::stop_source source;
+
+  auto const patience = [](keyspan::manual_clock& by,
+                           keyspan::stop_token stop) -> keyspan::task<int> {
+    int rounds = 0;
+    while (co_await keyspan::wait_for(by, 20min, stop)) {
+      if (++rounds == 3) co_return rounds;
+    }
+    co_return -1;  // stop was requested
+  };
+  check(loop.complete(patience(clock, source.token()), clock) == 3);
+  check(clock.now() == keyspan::instant{1h});  // in no time
+  // [end: example]
+}
+
+TEST_CASE("the delay counts from the call, and however long it is it does not overflow") {
+  keyspan::manual_clock clock;
+  clock.advance(1h);
+  auto late = wait_for(clock, 10min);
+  clock.advance(5min);
+  keyspan::run_loop loop;
+  CHECK(loop.complete(std::move(late), clock).has_value());
+  CHECK(clock.now() == instant{1h + 10min});
+  CHECK(loop.complete(wait_for(clock, (std::chrono::hours::max)()), clock).has_value());
+  CHECK(clock.now() == last);
+}
+
+TEST_CASE("a wait by a clock of tasks gives its result") {
+  clock_of_tasks clock;
+  keyspan::run_loop loop;
+  CHECK(loop.complete(keyspan::wait_for(clock, 1s)).has_value());
+}
+
+}  // namespace
