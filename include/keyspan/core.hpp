@@ -1,6 +1,7 @@
 // keyspan/core.hpp — all of core: what every other module stands on.
 #pragma once
 
+#include <keyspan/core/base64.hpp>
 #include <keyspan/core/bytes.hpp>
 #include <keyspan/core/contract.hpp>
 #include <keyspan/core/error.hpp>

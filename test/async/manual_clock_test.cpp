@@ -1,4 +1,5 @@
 // test/async/manual_clock_test.cpp — who goes on when virtual time passes, and in what order.
+#include <keyspan/async/awaitable.hpp>
 #include <keyspan/async/manual_clock.hpp>
 #include <keyspan/async/stop_token.hpp>
 #include <keyspan/async/sync_wait.hpp>
@@ -15,6 +16,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <coroutine>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -279,6 +281,38 @@ TEST_CASE(
   // Callbacks are called the latest first.
   CHECK(log == notes{{'b', instant{5s}, true}, {'a', instant{30s}}, {'m', instant{65s}, true}});
   CHECK(clock.now() == instant{65s});
+}
+
+// By hand, to get between the steps of an await.
+TEST_CASE("what happens between being asked and being suspended is not missed") {
+  manual_clock clock;
+  stop_source source;
+  auto const moment = clock.wait_until(instant{1s}, source.token());
+  auto waiting = keyspan::detail::awaiter_of(moment);
+  CHECK(!waiting.await_ready());
+  SECTION("the moment comes") {
+    clock.advance(1s);
+    CHECK(!waiting.await_suspend(std::noop_coroutine()));
+    CHECK(waiting.await_resume().has_value());
+  }
+  SECTION("the stop comes") {
+    source.request_stop();
+    CHECK(!waiting.await_suspend(std::noop_coroutine()));
+    CHECK(waiting.await_resume().error().code == errc::stopped);
+  }
+  CHECK(!clock.next());
+}
+
+TEST_CASE("a stop behind the moment changes nothing") {
+  manual_clock clock;
+  stop_source source;
+  auto const moment = clock.wait_until(instant{1s}, source.token());
+  auto waiting = keyspan::detail::awaiter_of(moment);
+  CHECK(!waiting.await_ready());
+  CHECK(waiting.await_suspend(std::noop_coroutine()));
+  clock.advance(1s);
+  source.request_stop();  // on another thread, before who waited has come to look
+  CHECK(waiting.await_resume().has_value());
 }
 
 TEST_CASE("who is destroyed while it waits is forgotten") {

@@ -202,7 +202,7 @@ class awaiting_completion {
 }  // namespace detail
 
 /// What `completion_of` returns: awaited once, as an rvalue.
-template <class T, class Start, bool Abandonable = false>
+template <class T, class Start, bool Abandonable>
 class [[nodiscard]] completion {
  public:
   /// Whether the coroutine may be destroyed while the operation is in flight.
@@ -233,7 +233,7 @@ class [[nodiscard]] completion {
 /// Destruction: while the operation is in flight it breaks a contract.
 template <class T, std::invocable<completer<T>> Start>
 auto completion_of(Start start) {
-  return completion<T, Start>{std::move(start)};
+  return completion<T, Start, false>{std::move(start)};
 }
 
 /// The same for an operation that reads and writes nothing of the coroutine's: this may be

@@ -228,17 +228,15 @@ std::string text_of_cursor(Cursor const& from) {
   return text.append("\"check\":\"").append(digits.view()).append("\"}");
 }
 
-// What stands at an element of the parts, as a message names it.
-template <token Token>
+// That two parts read the same, and which of them stands later in the list.
 struct parts_overlap {
-  std::size_t first = 0;
-  std::size_t second = 0;  // which one comes later among the parts
+  std::size_t later = 0;
   error why;
 };
 
 // The first in token order that two parts both read.
 template <token Token>
-std::optional<parts_overlap<Token>> overlap_of(std::vector<cursor<Token>> const& parts) {
+std::optional<parts_overlap> overlap_of(std::vector<cursor<Token>> const& parts) {
   std::vector<std::size_t> sorted(parts.size());
   for (std::size_t i = 0; i < sorted.size(); ++i) sorted[i] = i;
   std::sort(sorted.begin(), sorted.end(),
@@ -249,9 +247,8 @@ std::optional<parts_overlap<Token>> overlap_of(std::vector<cursor<Token>> const&
     if (!overlaps(before, range)) continue;
     auto const& end = (std::min)(before.upper(), range.upper());
     stretch_text<Token> const text{std::addressof(range.lower()), token_at(end)};
-    auto const [first, second] = std::minmax(sorted[i - 1], sorted[i]);
-    return parts_overlap<Token>{
-        first, second,
+    return parts_overlap{
+        (std::max)(sorted[i - 1], sorted[i]),
         error{errc::overlap, "two parts both read ", text.lower, " to ", text.upper}};
   }
   return std::nullopt;
@@ -317,7 +314,7 @@ class cursor_reader {
     if (auto const first = see_scheme(); !first) return unexpected{first.error()};
     if (auto const all = read_members(); !all) return unexpected{all.error()};
     if (auto const two = overlap_of(made_.parts))
-      return unexpected{two->why.at(place_of_part(two->second))};
+      return unexpected{two->why.at(place_of_part(two->later))};
     auto const found = check_of(values_of_cursor(made_));
     if (found == check_) return std::move(made_);
     auto const refused = at_member("check", [&](json_reader& in) {

@@ -263,6 +263,13 @@ class feed_state {
 
 }  // namespace detail
 
+template <class Source, class Manner = draining>
+class feed_pages;
+template <class Source, class Manner = draining>
+class feed_reading;
+template <page_source Source, class Manner = draining>
+class feed_stream;
+
 /// Steps through the items of a feed, page after page. A step to the next page leaves this one
 /// behind, and fetches when it is asked whether there is another item: so `views::take` fetches no
 /// page more than it needs. Single pass: a copy is good until another one goes on.
@@ -386,9 +393,9 @@ class feed_page_iterator {
 };
 
 /// The pages of a feed that have items, each as a result; an error is the last of them. A copyable
-/// view of `std::ranges` and of range-v3; the feed outlives it. Whoever wants to keep the items moves
-/// them out of the page.
-template <class Source, class Manner = draining>
+/// view of `std::ranges` and of range-v3; the feed outlives it. Whoever wants to keep the items
+/// moves them out of the page.
+template <class Source, class Manner>
 class feed_pages : public std::ranges::view_interface<feed_pages<Source, Manner>> {
  public:
   using iterator = feed_page_iterator<Source, Manner>;
@@ -411,12 +418,9 @@ class feed_pages : public std::ranges::view_interface<feed_pages<Source, Manner>
   [[no_unique_address]] Manner manner_{};
 };
 
-template <page_source Source, class Manner>
-class feed_stream;
-
 /// The items of a feed, read in some manner: a copyable view of `std::ranges` and of range-v3; the
 /// feed outlives it. Single pass: a loop that was left goes on with the item it was left at.
-template <class Source, class Manner = draining>
+template <class Source, class Manner>
 class feed_reading : public std::ranges::view_interface<feed_reading<Source, Manner>> {
  public:
   using iterator = feed_item_iterator<Source, Manner>;
@@ -451,11 +455,11 @@ class feed_reading : public std::ranges::view_interface<feed_reading<Source, Man
 }  // namespace keyspan
 
 template <class Source, class Manner>
-inline constexpr bool
-    std::ranges::enable_borrowed_range<keyspan::feed_reading<Source, Manner>> = true;
+inline constexpr bool std::ranges::enable_borrowed_range<keyspan::feed_reading<Source, Manner>> =
+    true;
 template <class Source, class Manner>
-inline constexpr bool
-    std::ranges::enable_borrowed_range<keyspan::feed_pages<Source, Manner>> = true;
+inline constexpr bool std::ranges::enable_borrowed_range<keyspan::feed_pages<Source, Manner>> =
+    true;
 
 template <typename Source, typename Manner>
 struct ranges::ext::enable_view<keyspan::feed_reading<Source, Manner>> : std::true_type {};

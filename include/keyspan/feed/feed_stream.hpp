@@ -42,8 +42,8 @@ auto operation_of(A&& operation) {
   }
 }
 
-// A stream's part in the state of its feed: while it asks, it does so with its own stop token, which
-// stops where the request's does, too. In between the feed is as it was, for other readers.
+// A stream's part in the state of its feed: while it asks, it does so with its own stop token,
+// which stops where the request's does, too. In between the feed is as it was, for other readers.
 template <page_source Source>
 class stream_session {
   struct pass_on {
@@ -137,7 +137,7 @@ async_stream<result<typename Source::page_type>> stream_of(feed_state<Source>& s
 /// then. The request's own stop token does so from anywhere, as `errc::stopped`.
 /// Destruction: at any time when nothing is in flight; earlier where the source is abandonable. The
 /// feed outlives it, and the cursor is the feed's.
-template <page_source Source, class Manner = draining>
+template <page_source Source, class Manner>
 class feed_stream {
   using state_type = detail::feed_state<Source>;
   using pages_type = async_stream<result<typename Source::page_type>>;

@@ -309,7 +309,7 @@ class scripted_source {
     std::size_t const number = reads_.size();
     reads_.push_back(asked);
     if (auto const before = before_read_) before(number);
-    return {answer(asked, number)};
+    return {page_for(asked, number)};
   }
 
   /// The partitions that were made since the version known and are still there, the oldest first.
@@ -382,7 +382,7 @@ class scripted_source {
     logs_.erase(logs_.begin() + static_cast<std::ptrdiff_t>(at));
   }
 
-  result<page_type> answer(read_type const& asked, std::size_t number) {
+  result<page_type> page_for(read_type const& asked, std::size_t number) {
     if (asked.stop.stop_requested()) return fail(errc::stopped, "the read was stopped");
     if (auto const planned = failing_reads_.find(number); planned != failing_reads_.end())
       return unexpected{planned->second};
@@ -418,15 +418,15 @@ class scripted_source {
     if (!is_from_now && !has_begun && position->empty_pages < empty_pages_) {
       ++position->empty_pages;
     } else {
-      position = {fill(made, asked, logs_[i].items, position->number, is_whole), 0};
+      position = {put_items(made, asked, logs_[i].items, position->number, is_whole), 0};
     }
     made.continuation = position->to_text();
     return made;
   }
 
   // Adds the items of a page that begins behind a number, and returns where it ends.
-  std::uint64_t fill(page_type& page, read_type const& asked, numbers const& log,
-                     std::uint64_t behind, bool is_whole) const {
+  std::uint64_t put_items(page_type& page, read_type const& asked, numbers const& log,
+                          std::uint64_t behind, bool is_whole) const {
     known_key const* key = nullptr;
     if (asked.key) {
       auto const known = keys_.find(*asked.key);

@@ -1,0 +1,274 @@
+// test/feed/concurrent/feed_stream_test.cpp — feeds whose pages come on four threads, are stopped
+// and closed from others, and divided among them.
+#include <keyspan/async/stop_token.hpp>
+#include <keyspan/async/sync_wait.hpp>
+#include <keyspan/async/task.hpp>
+#include <keyspan/core/error.hpp>
+#include <keyspan/core/result.hpp>
+#include <keyspan/feed/divide.hpp>
+#include <keyspan/feed/feed.hpp>
+#include <keyspan/hash/cosmos_v2.hpp>
+
+#include "../journal.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <condition_variable>
+#include <coroutine>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using keyspan::errc;
+using keyspan::feed;
+using test::counted;
+using test::entry;
+using test::reviews_in;
+using test::reviews_journal;
+using test::sorted;
+
+// Four threads that do what they are given, in any order.
+class pool {
+ public:
+  pool() {
+    for (int i = 0; i < 4; ++i) threads_.emplace_back([this] { run(); });
+  }
+  ~pool() {
+    {
+      std::lock_guard const lock{mutex_};
+      is_over_ = true;
+    }
+    changed_.notify_all();
+    for (auto& one : threads_) one.join();
+  }
+  void post(std::function<void()> work) {
+    {
+      std::lock_guard const lock{mutex_};
+      work_.push_back(std::move(work));
+    }
+    changed_.notify_one();
+  }
+
+ private:
+  void run() {
+    std::unique_lock lock{mutex_};
+    for (;;) {
+      changed_.wait(lock, [this] { return is_over_ || !work_.empty(); });
+      if (work_.empty()) return;
+      auto const work = std::move(work_.front());
+      work_.pop_front();
+      lock.unlock();
+      work();
+      lock.lock();
+    }
+  }
+
+  std::mutex mutex_{};
+  std::condition_variable changed_{};
+  std::deque<std::function<void()>> work_{};
+  bool is_over_ = false;
+  std::vector<std::thread> threads_{};
+};
+
+// Answers on one of the threads; a stop that is requested is heard there, too.
+class pooled_source {
+ public:
+  using scheme_type = keyspan::cosmos_v2_scheme;
+  using page_type = reviews_journal::page_type;
+  using token_type = keyspan::token128;
+
+  pooled_source(reviews_journal& inner, pool& threads) : inner_{inner}, threads_{threads} {}
+
+  std::string_view container() const { return "reviews"; }
+  scheme_type scheme() const { return keyspan::cosmos_v2; }
+
+  auto read(keyspan::token_range<token_type> const& range, keyspan::continuation const& from,
+            keyspan::read_request const& request) {
+    auto const ask = [this, &range, &from, request] {
+      std::lock_guard const lock{mutex_};
+      if (request.stop.stop_requested())
+        return keyspan::result<page_type>{keyspan::fail(errc::stopped, "asked to stop")};
+      return inner_.read(range, from, request).value;
+    };
+    return operation<page_type, decltype(ask)>{threads_, ask};
+  }
+  auto topology(std::string const& known) {
+    auto const ask = [this, &known] {
+      std::lock_guard const lock{mutex_};
+      return inner_.topology(known).value;
+    };
+    return operation<keyspan::partition_page<token_type>, decltype(ask)>{threads_, ask};
+  }
+  template <class F>
+  void meanwhile(F&& f) {
+    std::lock_guard const lock{mutex_};
+    f(inner_);
+  }
+
+ private:
+  template <class T, class Ask>
+  class operation {
+   public:
+    operation(pool& threads, Ask ask) : threads_{threads}, ask_{std::move(ask)} {}
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> who) {
+      threads_.post([this, who] {
+        answer_.emplace(ask_());
+        who.resume();
+      });
+    }
+    keyspan::result<T> await_resume() { return *std::move(answer_); }
+
+   private:
+    pool& threads_;
+    Ask ask_;
+    std::optional<keyspan::result<T>> answer_{};
+  };
+
+  reviews_journal& inner_;
+  pool& threads_;
+  std::mutex mutex_{};
+};
+static_assert(keyspan::page_source<pooled_source>);
+
+struct story {
+  std::vector<int> numbers{};
+  std::optional<keyspan::error> why{};
+};
+
+template <class Stream>
+keyspan::task<story> read(Stream& stream, bool by_pages) {
+  story to;
+  for (;;) {
+    if (by_pages) {
+      auto* const page = co_await stream.next_page();
+      if (page == nullptr) break;
+      if (!*page) {
+        to.why = page->error();
+        continue;
+      }
+      for (entry const& one : (*page)->items) to.numbers.push_back(one.number);
+    } else {
+      auto item = co_await stream.next();
+      if (!item) to.why = item.error();
+      if (!item || *item == nullptr) break;
+      to.numbers.push_back((*item)->number);
+    }
+  }
+  co_return to;
+}
+
+TEST_CASE("a feed is read whose pages come on four threads, through splits") {
+  for (bool const by_pages : {false, true}) {
+    pool threads;
+    auto source = reviews_in(4, 400);
+    pooled_source pooled{source, threads};
+    feed changes{pooled};
+    auto stream = changes.stream();
+    std::thread splits{[&] {
+      for (char const* id : {"0", "2", "4", "6"}) {
+        pooled.meanwhile([&](reviews_journal& journal) { journal.split_in_half(id); });
+        std::this_thread::yield();
+      }
+    }};
+    auto const got = keyspan::sync_wait(read(stream, by_pages));
+    splits.join();
+    CHECK_FALSE(got.why.has_value());
+    CHECK(sorted(got.numbers) == counted(0, 400));
+    CHECK(keeps_order_of_keys(source, got.numbers));
+  }
+}
+
+TEST_CASE("plain loops block until another thread has the page") {
+  pool threads;
+  auto source = reviews_in(3, 200);
+  pooled_source pooled{source, threads};
+  feed changes{pooled};
+  CHECK(sorted(test::numbers_of(changes)) == counted(0, 200));
+}
+
+TEST_CASE("a stream is closed from one thread while its pages come on others") {
+  for (int round = 0; round < 60; ++round) {
+    pool threads;
+    auto source = reviews_in(2, 300);
+    pooled_source pooled{source, threads};
+    keyspan::stop_source stop;
+    feed changes{pooled, {.stop = round % 2 == 0 ? stop.token() : keyspan::stop_token{}}};
+    std::vector<int> numbers;
+    {
+      auto stream = changes.stream();
+      story got;
+      std::thread reader{[&] { got = keyspan::sync_wait(read(stream, false)); }};
+      std::thread stopper{[&] {
+        for (int i = 0; i < round * 20; ++i) std::this_thread::yield();
+        stop.request_stop();
+      }};
+      reader.join();
+      stopper.join();
+      numbers = got.numbers;
+      if (got.why) CHECK(got.why->code == errc::stopped);
+      keyspan::sync_wait(stream.close());
+    }
+    feed resumed{pooled, {.start = changes.cursor()}};
+    for (entry const& one : resumed) numbers.push_back(one.number);
+    CHECK(sorted(numbers) == counted(0, 300));
+  }
+}
+
+// Reads a page, and closes while the next one is on its way.
+keyspan::task<std::size_t> read_a_little(pooled_source& source, int pages) {
+  feed changes{source};
+  auto stream = changes.stream();
+  std::size_t seen = 0;
+  for (int i = 0; i < pages; ++i)
+    if (auto* const page = co_await stream.next_page(); page != nullptr && *page)
+      seen += (*page)->items.size();
+  co_await stream.close();
+  co_return seen;
+}
+
+TEST_CASE("many feeds of one source are read and closed at the same time") {
+  pool threads;
+  auto source = reviews_in(3, 60);
+  pooled_source pooled{source, threads};
+  std::vector<std::thread> readers;
+  std::vector<std::size_t> seen(4);
+  for (std::size_t i = 0; i < seen.size(); ++i)
+    readers.emplace_back([&, i] {
+      for (int round = 0; round < 20; ++round)
+        seen[i] += keyspan::sync_wait(read_a_little(pooled, static_cast<int>(i) + 1));
+    });
+  for (auto& one : readers) one.join();
+  for (std::size_t i = 0; i < seen.size(); ++i) CHECK(seen[i] == 20 * 3 * (i + 1));
+}
+
+TEST_CASE("a feed that is divided is read by four threads") {
+  pool threads;
+  auto source = reviews_in(3, 300);
+  pooled_source pooled{source, threads};
+  feed whole{pooled};
+  auto const shares = keyspan::divide(whole, 4).value();
+  std::vector<std::vector<int>> numbers(shares.size());
+  std::vector<std::thread> readers;
+  for (std::size_t i = 0; i < shares.size(); ++i)
+    readers.emplace_back([&, i] {
+      feed share{pooled, {.start = shares[i]}};
+      auto stream = share.stream();
+      numbers[i] = keyspan::sync_wait(read(stream, true)).numbers;
+    });
+  for (auto& one : readers) one.join();
+  std::vector<int> all;
+  for (auto const& some : numbers) all.insert(all.end(), some.begin(), some.end());
+  CHECK(sorted(all) == counted(0, 300));
+}
+
+}  // namespace
