@@ -176,7 +176,7 @@ struct uncut_scheme {
   }
   constexpr int minimum() const { return 0; }
   constexpr std::string_view name() const { return "uncut"; }
-  friend constexpr bool operator==(uncut_scheme, uncut_scheme) = default;
+  bool operator==(uncut_scheme const&) const = default;
 };
 static_assert(keyspan::hash_scheme<uncut_scheme> && !keyspan::splittable_scheme<uncut_scheme>);
 

@@ -115,7 +115,7 @@ struct uncut_scheme {
   }
   constexpr int minimum() const { return 0; }
   constexpr std::string_view name() const { return "uncut"; }
-  friend constexpr bool operator==(uncut_scheme, uncut_scheme) = default;
+  bool operator==(uncut_scheme const&) const = default;
 };
 
 TEST_CASE("where a scheme cannot say what follows a token, a key is looked for from there on") {

@@ -659,7 +659,7 @@ struct lying_pages {
     keyspan::result<T> value;
     bool suspends;
     bool await_ready() const { return !suspends; }
-    void await_suspend(std::coroutine_handle<> who) { of.who = who; }
+    void await_suspend(std::coroutine_handle<> suspended) { of.who = suspended; }
     keyspan::result<T>&& await_resume() { return std::move(value); }
   };
 

@@ -747,10 +747,10 @@ TEST_CASE("a cursor that does not fit is refused, naming what is wrong") {
                      "of cosmos_v2"});
   other = sound;
   other.parts[2].range = {*cosmos_v2.from_hex("10"), space_end};
-  misfits.push_back({{.start = other}, "overlap: two parts of the cursor read from "});
+  misfits.push_back({{.start = other}, "overlap: two parts both read "});
   other = sound;
   other.parts[1] = other.parts[0];
-  misfits.push_back({{.start = other}, "overlap: two parts of the cursor read from \"\" on"});
+  misfits.push_back({{.start = other}, "overlap: two parts both read \"\" to "});
   other = sound;
   other.key = partition_key{"redmond"};
   misfits.push_back({{.start = other, .scope = partition_key{"seattle"}},

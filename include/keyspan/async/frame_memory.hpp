@@ -2,6 +2,8 @@
 // freed it uses again, so that in a steady state nothing is allocated.
 #pragma once
 
+#include <keyspan/core/version.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -10,29 +12,28 @@
 #include <type_traits>
 #include <utility>
 
-// Memory that waits to be used again is poisoned, so that AddressSanitizer sees who touches it.
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/asan_interface.h>
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#include <sanitizer/asan_interface.h>
-#endif
+#if KEYSPAN_ADDRESS_SANITIZER
+extern "C" {
+void __asan_poison_memory_region(void const volatile* memory, std::size_t size);
+void __asan_unpoison_memory_region(void const volatile* memory, std::size_t size);
+}
 #endif
 
 namespace keyspan {
 
 namespace detail {
 
+// Memory that waits to be used again is poisoned, so that AddressSanitizer sees who touches it.
 inline void forbid_memory([[maybe_unused]] void* memory,
                           [[maybe_unused]] std::size_t size) noexcept {
-#if defined(ASAN_POISON_MEMORY_REGION)
-  ASAN_POISON_MEMORY_REGION(memory, size);
+#if KEYSPAN_ADDRESS_SANITIZER
+  __asan_poison_memory_region(memory, size);
 #endif
 }
 inline void allow_memory([[maybe_unused]] void* memory,
                          [[maybe_unused]] std::size_t size) noexcept {
-#if defined(ASAN_UNPOISON_MEMORY_REGION)
-  ASAN_UNPOISON_MEMORY_REGION(memory, size);
+#if KEYSPAN_ADDRESS_SANITIZER
+  __asan_unpoison_memory_region(memory, size);
 #endif
 }
 

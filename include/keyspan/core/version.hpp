@@ -45,3 +45,15 @@
 #else
 #define KEYSPAN_STD_FROM_CHARS_DOUBLE 1
 #endif
+
+/// 1 where the program is checked by AddressSanitizer, which is then told of memory that is kept.
+#if defined(__SANITIZE_ADDRESS__)
+#define KEYSPAN_ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define KEYSPAN_ADDRESS_SANITIZER 1
+#endif
+#endif
+#if !defined(KEYSPAN_ADDRESS_SANITIZER)
+#define KEYSPAN_ADDRESS_SANITIZER 0
+#endif

@@ -23,11 +23,11 @@
 namespace keyspan {
 
 /// Shares the parts of a cursor out among `readers`, each part counting the same: that is one
-/// partition, where the cursor is a feed's that is open. Every reader gets neighbours, and as much as
-/// every other: parts are cut where it does not come out even, as long as the scheme can cut, and
-/// each piece goes on from where its part stood. Requires one reader at least.
-/// Errors: `invalid_range` where a part has no room for a cut; `unsupported` where the scheme cannot
-/// cut and there are fewer parts than readers.
+/// partition, where the cursor is a feed's that is open. Every reader gets neighbours, and as much
+/// as every other: parts are cut where it does not come out even, as long as the scheme can cut,
+/// and each piece goes on from where its part stood. Requires one reader at least. Errors:
+/// `invalid_range` where a part has no room for a cut; `unsupported` where the scheme cannot cut
+/// and there are fewer parts than readers.
 template <hash_scheme Scheme>
 [[nodiscard]] result<std::vector<composite_cursor<token_of_scheme<Scheme>>>> divide(
     Scheme const& scheme, composite_cursor<token_of_scheme<Scheme>> whole, std::size_t readers) {

@@ -1,5 +1,5 @@
-// keyspan/feed/feed.hpp — the changes of a partitioned source as one lazy range, unaffected by splits
-// and merges, and resumable from a cursor.
+// keyspan/feed/feed.hpp — the changes of a partitioned source as one lazy range, unaffected by
+// splits and merges, and resumable from a cursor.
 //
 //   for (auto const& change : feed) …                        plain loops, a page when it is needed
 //   while (auto page = co_await stream.next_page()) …        the same, awaited
@@ -30,9 +30,9 @@ namespace keyspan {
 
 /// The changes of a source, one range after another in turn, each in the order they were made. It
 /// is a single-pass range of items itself: it fetches a page when its first item is asked for, and
-/// it ends when each range has answered once, since the loop began, that nothing is new. A loop that
-/// begins anew goes on from there; one that was left in the middle of a page, with the item it was
-/// left at.
+/// it ends when each range has answered once, since the loop began, that nothing is new. A loop
+/// that begins anew goes on from there; one that was left in the middle of a page, with the item it
+/// was left at.
 ///
 /// A range that was split or merged meanwhile is replaced by its parts. Every other error reaches
 /// the caller: loops over items throw `failed`, loops over pages get it as their last result. The

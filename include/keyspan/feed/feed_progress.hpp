@@ -1,5 +1,5 @@
-// keyspan/feed/feed_progress.hpp — how the reading of many ranges goes on. It does no I/O itself: it
-// says what to ask, and is told the answers.
+// keyspan/feed/feed_progress.hpp — how the reading of many ranges goes on. It does no I/O itself:
+// it says what to ask, and is told the answers.
 //
 //   ready   [20, 40) [40, 80) [00, 20)      read in turn, a page each
 //   idle    [80, FF)                        answered "nothing new"
@@ -85,8 +85,8 @@ class feed_progress {
   /// Whether the request made sense; nothing is asked where it did not.
   result<void> const& sound() const noexcept { return sound_; }
 
-  /// What to do next. `now` is none for a reader that does not wait: a range that has nothing new is
-  /// then done with until `begin_round`. Requires `sound()`.
+  /// What to do next. `now` is none for a reader that does not wait: a range that has nothing new
+  /// is then done with until `begin_round`. Requires `sound()`.
   feed_question next(std::optional<instant> now) {
     if (needs_topology()) return feed_question::topology;
     if (now) wake(*now);
@@ -154,8 +154,8 @@ class feed_progress {
                   ", its page has items");
     return {};
   }
-  /// The cursor goes behind the page that was read last. A range that has nothing new is asked again
-  /// when `due` has come, or in the next round.
+  /// The cursor goes behind the page that was read last. A range that has nothing new is asked
+  /// again when `due` has come, or in the next round.
   void pass(std::string_view continuation, bool nothing_new, instant due) {
     part& one = parts_[shown_];
     one.at.from.advance(continuation);
@@ -163,10 +163,12 @@ class feed_progress {
     take_first(ready_);
     append(nothing_new ? idle_ : ready_, shown_);
   }
+  /// Looks at the error that `topology` gave, which is the caller's.
+  void see(error const& why) noexcept { charge_ += why.wire.charge; }
   /// Looks at the error that a read gave. Whether it is dealt with: what to do next is then another
   /// question; else it is the caller's.
   bool absorb(error const& why) {
-    charge_ += why.wire.charge;
+    see(why);
     if (why.code != errc::range_gone || refreshes_ == most_refreshes) {
       refreshes_ = 0;
       return false;
@@ -258,26 +260,15 @@ class feed_progress {
                   position_.scheme);
     if (from.key && position_.key && *from.key != *position_.key)
       return fail(errc::key_mismatch, "the cursor reads one key, and the scope names another");
-    if (auto const apart = check_apart(from.parts); !apart) return apart;
+    if (auto const two = detail::overlap_of(from.parts)) return unexpected{two->why};
     position_.mode = from.mode;
     if (from.key) position_.key = std::move(from.key);
-    std::stable_partition(from.parts.begin(), from.parts.end(), is_unfixed);  // to be read first
-    for (auto& one : from.parts)
-      if (auto const shared = intersection(one.range, within))
-        add({*shared, std::move(one.from)});
+    for (bool const unfixed : {true, false})  // where *now* is has to be asked first
+      for (auto const& one : from.parts)
+        if (is_unfixed(one) == unfixed)
+          if (auto const shared = intersection(one.range, within)) add({*shared, one.from});
     if (parts_.empty())
       return fail(errc::invalid_range, "the cursor has no token in common with the scope");
-    return {};
-  }
-  static result<void> check_apart(std::vector<keyspan::cursor<token_type>> const& parts) {
-    std::vector<range_type const*> sorted;
-    sorted.reserve(parts.size());
-    for (auto const& one : parts) sorted.push_back(&one.range);
-    std::sort(sorted.begin(), sorted.end(), [](auto* a, auto* b) { return *a < *b; });
-    for (std::size_t i = 1; i < sorted.size(); ++i)
-      if (overlaps(*sorted[i - 1], *sorted[i]))
-        return fail(errc::overlap, "two parts of the cursor read from ",
-                    detail::text_of_token(sorted[i]->lower()), " on");
     return {};
   }
   void add(keyspan::cursor<token_type> at) {

@@ -142,9 +142,12 @@ class feed_state {
   auto topology() { return source_->topology(progress_.version()); }
   auto page() { return source_->read(progress_.range(), progress_.from(), progress_.request()); }
   void take(result<partition_page<token_type>> answer) {
-    auto const taken =
-        answer ? progress_.take(*std::move(answer)) : result<void>{unexpected{answer.error()}};
-    if (!taken) stop_asking(taken.error());
+    if (!answer) {
+      progress_.see(answer.error());
+      stop_asking(answer.error());
+    } else if (auto const taken = progress_.take(*std::move(answer)); !taken) {
+      stop_asking(taken.error());
+    }
   }
   template <class Manner>
   void take(result<page_type>&& answer, Manner const& manner) {
@@ -163,6 +166,10 @@ class feed_state {
     at_ = std::ranges::data(answer_->items);
     end_ = at_ + std::ranges::size(answer_->items);
     outcome_ = feed_outcome::page;
+  }
+  template <class Manner>
+  void take(result<page_type> const& answer, Manner const& manner) {
+    take(result<page_type>{answer}, manner);
   }
   void take(result<void> const& waited) {
     if (!waited) stop_asking(waited.error());

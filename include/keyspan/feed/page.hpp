@@ -1,5 +1,5 @@
-// keyspan/feed/page.hpp — some changes of one range, in the order they were made, and where the next
-// ones begin.
+// keyspan/feed/page.hpp — some changes of one range, in the order they were made, and where the
+// next ones begin.
 #pragma once
 
 #include <keyspan/core/text.hpp>
@@ -29,8 +29,8 @@ struct page {
   std::uint16_t attempts = 1;
   /// In request units.
   double charge = 0;
-  /// The position of the newest change of the partition, to tell how far behind a reader is; 0 where
-  /// the source does not say.
+  /// The position of the newest change of the partition, to tell how far behind a reader is; 0
+  /// where the source does not say.
   std::uint64_t lsn = 0;
   inline_text<36> activity_id{};
   /// What a later read in the same session is to show; opaque.
@@ -45,8 +45,7 @@ inline constexpr bool is_page = false;
 template <class Item, class Items>
 inline constexpr bool is_page<page<Item, Items>> =
     std::ranges::contiguous_range<Items> && std::ranges::sized_range<Items> &&
-    std::same_as<std::remove_cv_t<std::ranges::range_value_t<Items>>, Item> &&
-    std::movable<Items>;
+    std::same_as<std::remove_cv_t<std::ranges::range_value_t<Items>>, Item> && std::movable<Items>;
 }  // namespace detail
 
 /// The sentence that a compiler shows for what is no `page` of items that stand side by side.

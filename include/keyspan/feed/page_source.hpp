@@ -1,7 +1,8 @@
 // keyspan/feed/page_source.hpp — what can be read as a feed: it answers with pages of a range, and
 // tells who owns which range.
 //
-//   read([40, 80), "12", request)  -->  page: items, "17"        topology("v3")  -->  new partitions
+//   read([40, 80), "12", request)  -->  page: items, "17"
+//   topology("v3")                 -->  the partitions that are new since then
 #pragma once
 
 #include <keyspan/async/awaitable.hpp>
@@ -32,12 +33,13 @@ concept has_container_and_scheme = hash_scheme<typename S::scheme_type> && requi
 
 /// The sentence that a compiler shows where `read` is missing or gives no awaitable of a page.
 template <class S>
-concept answers_read_with_a_page =
-    page_of_items<typename S::page_type> &&
-    requires(S& s, token_range<token_of_source<S>> const& range, continuation const& from,
-             read_request const& request) {
-      { s.read(range, from, request) } -> awaitable_of<result<typename S::page_type>>;
-    };
+concept answers_read_with_a_page = page_of_items<typename S::page_type> &&
+                                   requires(S& s, token_range<token_of_source<S>> const& range,
+                                            continuation const& from, read_request const& request) {
+                                     {
+                                       s.read(range, from, request)
+                                     } -> awaitable_of<result<typename S::page_type>>;
+                                   };
 
 /// The sentence that a compiler shows where `topology` is missing or gives no awaitable of
 /// partitions.
@@ -55,16 +57,15 @@ concept answers_topology_with_partitions = requires(S& s, std::string const& kno
 ///                               after it was made anew
 ///   read(range, from, request)  the changes of a range that lies in one partition, from a
 ///                               continuation on
-///   topology(known)             the partitions that are new since the version known, all where it is
-///                               empty; what `routing_refresh` takes
+///   topology(known)             the partitions that are new since the version known, all where
+///                               it is empty; what `routing_refresh` takes
 ///
 /// Laws, checked by `law::check_page_source`: reading on from each page's continuation gives every
 /// change of the range once, in the order they were made for each key, until `nothing_new`; a
 /// continuation can be read from any number of times, and of a range's part, also after splits and
 /// merges; a part's changes are those of the whole that lie in it; *from now* shows nothing that
-/// was there before; a page that is not empty or says `nothing_new` has a continuation; a range over
-/// several partitions is `errc::range_gone`, and `topology` then tells of what replaced it. An error
-/// moves nothing.
+/// was there before; every page has a continuation; a range over several partitions is
+/// `errc::range_gone`, and `topology` then tells of what replaced it. An error moves nothing.
 ///
 /// A source may say `static constexpr bool abandonable = true`: then an operation that it has in
 /// flight owns all it needs, and whoever awaits it may be destroyed.

@@ -21,8 +21,8 @@ struct read_request {
   /// Whether the range is all that the partition owned: no part of it has to be left out.
   bool is_whole_partition = false;
   feed_mode mode = feed_mode::latest_version;
-  /// How many items the page is to have at most; 0 leaves it to the source. A hint: what was changed
-  /// in one transaction comes in one page, even if that is more.
+  /// How many items the page is to have at most; 0 leaves it to the source. A hint: what was
+  /// changed in one transaction comes in one page, even if that is more.
   std::uint32_t page_size = 0;
   /// The one key whose items are asked for; null for all keys of the range.
   partition_key const* key = nullptr;
