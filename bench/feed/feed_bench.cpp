@@ -165,11 +165,7 @@ keyspan::task<std::uint64_t> sum_items(ready_source& source) {
   std::uint64_t sum = 0;
   keyspan::feed feed{source};
   auto stream = feed.stream();
-  for (;;) {
-    auto const one = co_await stream.next();
-    if (!one || !*one) break;
-    look_at(**one, sum);
-  }
+  while (auto const one = co_await stream.next()) look_at(*one, sum);
   co_return sum;
 }
 

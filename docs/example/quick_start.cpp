@@ -23,7 +23,6 @@ static_assert(keyspan::to_hex(keyspan::token_of(keyspan::cosmos_v2,
 
 // Four partitions in memory, that stand for a service's.
 using reviews = keyspan::scripted_source<review, keyspan::cosmos_v2_scheme>;
-using cursor = keyspan::composite_cursor<keyspan::token128>;
 
 int main() {
   reviews container{keyspan::cosmos_v2, 4};
@@ -40,11 +39,11 @@ int main() {
   review const next{"r-3", "redmond", 3};
   container.write(by_article(next), next);
 
-  keyspan::feed resumed{container, {.start = cursor::from_text(keyspan::cosmos_v2, kept).value()}};
+  keyspan::feed resumed{container, {.start = keyspan::cursor_of(container, kept).value()}};
   for (review const& r : resumed)
     std::cout << r.id << " since then, in " << resumed.range() << '\n';
 
   // What is damaged is refused, and the error says what is wrong with it.
-  std::cout << cursor::from_text(keyspan::cosmos_v2, kept.substr(0, 40)).error() << '\n';
+  std::cout << keyspan::cursor_of(container, kept.substr(0, 40)).error() << '\n';
 }
 // [end: quick_start]

@@ -28,16 +28,13 @@ void write(reviews& to, review const& r) { to.write(r.article, r); }
 // [end: source]
 
 // [region: async]
-keyspan::task<int> count_good(reviews& source) {
+keyspan::task<keyspan::result<int>> count_good(reviews& source) {
   keyspan::feed changes{source};
   auto stream = changes.stream();
   int good = 0;
-  for (;;) {
-    auto const item =
-        co_await stream.next();   // suspends once a page, where the source is not ready
-    if (!item) break;             // or tell the caller: item.error()
-    if (*item == nullptr) break;  // nothing is new
-    good += (*item)->rating >= 4;
+  while (auto const item = co_await stream.next()) {  // suspends once a page at most
+    if (!item.has_value()) co_return keyspan::unexpected{item.error()};
+    good += item->rating >= 4;
   }
   co_await stream.close();
   co_return good;
@@ -71,8 +68,7 @@ int main() {
   source.split("0");
   write(source, {"r-5", "redmond", 1});
 
-  using position = keyspan::composite_cursor<keyspan::token128>;
-  auto const cursor = position::from_text(cosmos_v2, kept);
+  auto const cursor = keyspan::cursor_of(source, kept);
   if (!cursor) return std::cout << cursor.error() << '\n', 1;
   keyspan::feed resumed{source, {.start = *cursor}};
   for (review const& r : resumed) std::cout << "after the split: " << r.id << '\n';
@@ -138,5 +134,5 @@ int main() {
   }
   // [end: divide]
 
-  std::cout << keyspan::sync_wait(count_good(source)) << " good ones\n";
+  std::cout << keyspan::sync_wait(count_good(source)).value() << " good ones\n";
 }

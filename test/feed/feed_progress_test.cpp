@@ -411,7 +411,7 @@ TEST_CASE("a request that makes no sense is not sound, and where it stands is st
 TEST_CASE("a progress is asked for what it has") {
   auto made = opened();
   CHECK(test::promise_broken_by([&] { return made.range().lower(); }) ==
-        "a range is read, or was read last");
+        "the range of a page is asked for while there is one");
   CHECK(test::promise_broken_by([&] { return made.due(); }) == "somebody is waited for");
   CHECK(test::promise_broken_by([&] { return made.take({.not_modified = true}).has_value(); }) ==
         "partitions are taken when they were asked for");

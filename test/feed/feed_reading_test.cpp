@@ -538,7 +538,7 @@ TEST_CASE("a feed that is stopped asks nothing more, and goes on where it stood 
   CHECK(why.to_text() == "stopped: the reading of the feed was stopped");
   CHECK(numbers.size() == 9);  // to the end of the page
   std::size_t const reads = source.reads.size();
-  CHECK(changes.open().error() == why);
+  CHECK(changes.open().has_value());  // it is open, so nothing has to be asked
   for (auto const& page : changes.pages()) CHECK(page.error() == why);
   CHECK(source.reads.size() == reads);
   feed resumed{source, {.start = changes.cursor()}};

@@ -1,11 +1,18 @@
 // test/feed/feed_test.cpp — a feed from its beginning to its end: where it starts, what it gives
 // while partitions split under it, where it stands, and what happens when something fails.
+#include <keyspan/async/ready.hpp>
+#include <keyspan/async/stop_token.hpp>
+#include <keyspan/async/sync_wait.hpp>
+#include <keyspan/async/task.hpp>
 #include <keyspan/core/error.hpp>
 #include <keyspan/core/result.hpp>
 #include <keyspan/feed/continuation.hpp>
 #include <keyspan/feed/cursor.hpp>
+#include <keyspan/feed/divide.hpp>
 #include <keyspan/feed/feed.hpp>
 #include <keyspan/feed/feed_request.hpp>
+#include <keyspan/feed/read_request.hpp>
+#include <keyspan/feed/scripted_source.hpp>
 #include <keyspan/hash/any_scheme.hpp>
 #include <keyspan/hash/cosmos_multihash.hpp>
 #include <keyspan/hash/cosmos_v1.hpp>
@@ -226,6 +233,18 @@ TEST_CASE("opening a feed in the middle of a loop does not disturb it") {
     CHECK(changes.open().has_value());
   }
   CHECK(sorted(numbers) == counted(0, 40));
+  // Nor does it take away what a loop was left at.
+  source.write_many(10);
+  for (entry const& one : changes) {
+    numbers.push_back(one.number);
+    CHECK(changes.open().has_value());
+    break;
+  }
+  CHECK(changes.open().has_value());
+  auto item = changes.begin();
+  CHECK(item->number == numbers.back());
+  for (++item; item != changes.end(); ++item) numbers.push_back(item->number);
+  CHECK(sorted(numbers) == counted(0, 50));
 }
 
 TEST_CASE("a scope of one range gives what lies in it, whatever the partitions are") {
@@ -337,6 +356,19 @@ TEST_CASE("a loop that was left goes on with the item that it was left at") {
   CHECK(source.reads.size() == reads);  // of the page that is there
   CHECK(numbers_of(changes) == counted(4, 10));
   CHECK(numbers_of(changes).empty());
+}
+
+TEST_CASE("a range whose last page a loop was left in is asked again by the next loop") {
+  auto source = reviews_in(1, 2);
+  source.tells_end_with_items = true;
+  feed changes{source};
+  for (entry const& one : changes) {
+    CHECK(one.number == 0);
+    break;
+  }
+  source.write_many(2);  // behind the page that said there was nothing more
+  CHECK(numbers_of(changes) == counted(0, 4));
+  CHECK(source.reads.size() == 2);
 }
 
 TEST_CASE("the cursor stands before a page until its last item is left behind") {
@@ -926,3 +958,50 @@ TEST_CASE("a loop over a source that allocates nothing allocates nothing") {
 }
 
 }  // namespace
+
+TEST_CASE("a temporary feed is awaited in one expression") {
+  auto source = reviews_in(2, 60);
+  auto const count = [](auto changes) -> keyspan::task<int> {
+    int items = 0;
+    auto stream = changes.stream();
+    while (auto const item = co_await stream.next()) items += item->number >= 0;
+    co_return items;
+  };
+  auto const all = [&](auto& from) -> keyspan::task<int> { co_return co_await count(feed{from}); };
+  CHECK(keyspan::sync_wait(all(source)) == 60);
+}
+
+TEST_CASE("a feed that is open needs nobody to be opened again") {
+  auto source = reviews_in(2, 6);
+  keyspan::stop_source stop;
+  feed changes{source, {.stop = stop.token()}};
+  REQUIRE(changes.open());
+  stop.request_stop();
+  CHECK(changes.open());
+  CHECK(keyspan::divide(changes, 2)->size() == 2);
+}
+
+TEST_CASE("a page that is empty and goes nowhere is no page for ever") {
+  struct standing_source : keyspan::scripted_source<int, keyspan::cosmos_v2_scheme> {
+    using keyspan::scripted_source<int, keyspan::cosmos_v2_scheme>::scripted_source;
+    auto read(range_type const&, keyspan::continuation const&, keyspan::read_request const&) {
+      return keyspan::ready<keyspan::result<page_type>>{page_type{.continuation = "here"}};
+    }
+  };
+  standing_source source{keyspan::cosmos_v2};
+  feed changes{source};
+  for (auto const& page : changes.pages()) {
+    REQUIRE(!page);
+    CHECK(page.error().code == keyspan::errc::bad_response);
+  }
+}
+
+TEST_CASE("a cursor's text is read for the source that it was taken of") {
+  auto source = reviews_in(2, 6);
+  feed changes{source};
+  for ([[maybe_unused]] auto const& one : changes) {
+  }
+  std::string const kept = changes.cursor().to_text();
+  CHECK(keyspan::cursor_of(source, kept) == changes.cursor());
+  CHECK(keyspan::cursor_of(source, kept.substr(1)).error().code == keyspan::errc::malformed);
+}

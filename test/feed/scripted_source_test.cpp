@@ -87,9 +87,10 @@ auto read_all_of(Source& source, continuation from, read_request const& request 
 template <class Source, class Range>
 numbers drain(Source& source, Range const& range, continuation& from, read_request request = {}) {
   numbers all;
-  for (;;) {
+  for (int pages = 0;; ++pages) {
     auto const page = sync_wait(source.read(range, from, request));
     REQUIRE(page);
+    REQUIRE(pages < 1'000);  // it comes to an end
     all.insert(all.end(), page->items.begin(), page->items.end());
     from.advance(page->continuation);
     if (page->nothing_new) return all;

@@ -794,8 +794,8 @@ class reader {
   keyspan::task<void> items_of(Stream& stream, feed_manner manner, std::uint64_t limit) {
     for (std::uint64_t seen = 0; seen <= limit; ++seen) {
       auto const one = co_await stream.next();
-      if (!one) co_return see_error(one.error());
-      if (!*one) {
+      if (one && !one.has_value()) co_return see_error(one.error());
+      if (!one) {
         if (is_closed_) {
           is_standing_ = is_standing_ && way_->expected().pending() &&
                          way_->expected().pending()->number == page_;
@@ -805,7 +805,7 @@ class reader {
         co_return;
       }
       w_.demand(!is_closed_, "a stream that was closed goes on");
-      see_item(**one);
+      see_item(*one);
       if (numbers_.chance(20)) {
         auto pause = rest();
         co_await std::move(pause);

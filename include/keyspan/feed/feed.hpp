@@ -24,6 +24,7 @@
 
 #include <iterator>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 namespace keyspan {
@@ -53,17 +54,17 @@ class feed {
   using request_type = feed_request<token_type>;
   using cursor_type = composite_cursor<token_type>;
 
-  explicit feed(Source& source, request_type request = {})
+  explicit feed(Source& source, request_type request = request_type())
       : state_{std::make_unique<detail::feed_state<Source>>(source, std::move(request))} {}
 
   /// Asks who owns what, and fixes where *now* is in every range of a feed that begins there: what
   /// is written once this has returned is read. Does nothing where the feed is open.
   /// Errors: those of the request (a cursor of another container, a key that does not fit), then
   /// those of the source.
-  result<void> open() { return state_->open(); }
+  result<void> open() { return state().open(); }
 
   /// Its items until nothing is new; what a loop over the feed itself gives.
-  feed_reading<Source> drain() & { return feed_reading<Source>{*state_}; }
+  feed_reading<Source> drain() & { return feed_reading<Source>{state()}; }
   /// The same: a copyable view for pipes.
   feed_reading<Source> items() & { return drain(); }
   /// The same by pages, as results.
@@ -74,7 +75,7 @@ class feed {
   /// which outlives the reading. Ends by `errc::stopped`, as an error.
   template <clock Clock>
   feed_reading<Source, following<Clock>> follow(Clock& by, typename instant::duration delay) & {
-    return feed_reading<Source, following<Clock>>{*state_, following<Clock>{by, delay}};
+    return feed_reading<Source, following<Clock>>{state(), following<Clock>{by, delay}};
   }
   // What they give would outlive a temporary feed.
   void drain() && = delete;
@@ -90,19 +91,24 @@ class feed {
   /// Where the reading stands. It moves behind a page when the last item of it is left behind in a
   /// loop over items, and when it is handed out in a loop over pages: whoever goes on from a cursor
   /// that was kept after the work was done repeats a page at most, and loses nothing.
-  cursor_type cursor() const { return state_->progress().cursor(); }
+  cursor_type cursor() const { return state().progress().cursor(); }
   /// The range that the page which is being read came from. Requires one.
-  token_range<token_type> const& range() const { return state_->progress().range(); }
+  token_range<token_type> const& range() const { return state().progress().range(); }
   /// Who owns what, as far as the feed knows; null before it is open.
   std::shared_ptr<keyspan::routing<scheme_type> const> const& routing() const noexcept {
-    return state_->progress().routing();
+    return state().progress().routing();
   }
   /// The charges of all pages and errors so far, in request units.
-  double charge() const noexcept { return state_->progress().charge(); }
+  double charge() const noexcept { return state().progress().charge(); }
 
-  Source& source() const noexcept { return state_->source(); }
+  Source& source() const noexcept { return state().source(); }
 
  private:
+  detail::feed_state<Source>& state() const {
+    expects(state_ != nullptr, "a feed that was moved from is read no more");
+    return *state_;
+  }
+
   std::unique_ptr<detail::feed_state<Source>> state_;
 };
 
@@ -110,5 +116,13 @@ template <class Source>
 feed(Source&) -> feed<Source>;
 template <class Source>
 feed(Source&, feed_request<token_of_source<Source>>) -> feed<Source>;
+
+/// The cursor whose text was kept of a feed of this source. Errors: those of
+/// `composite_cursor::from_text`; one of another container is refused when it is read from.
+template <page_source Source>
+[[nodiscard]] result<composite_cursor<token_of_source<Source>>> cursor_of(Source const& source,
+                                                                          std::string_view text) {
+  return composite_cursor<token_of_source<Source>>::from_text(source.scheme(), text);
+}
 
 }  // namespace keyspan

@@ -116,7 +116,7 @@ class feed_progress {
   read_request const& request() {
     part const& one = shown();
     read_.partition = one.owner->id;
-    read_.is_whole_partition = one.at.range == one.owner->range;
+    read_.is_whole_partition = one.is_whole;
     read_.mode = position_.mode;
     read_.key = position_.key ? &*position_.key : nullptr;
     read_.session_token = session_token_;
@@ -141,7 +141,8 @@ class feed_progress {
   }
 
   /// Looks at a page that was asked for; `pass` follows, when it has been dealt with.
-  /// Errors: `bad_response` for one that leaves nowhere to go on from.
+  /// Errors: `bad_response` for one that leaves nowhere to go on from, and for the last of as many
+  /// in a row that lead nowhere.
   template <page_of_items Page>
   result<void> accept(Page const& answer) {
     charge_ += answer.charge;
@@ -149,6 +150,15 @@ class feed_progress {
     if (answer.continuation.empty())
       return fail(errc::bad_response, "the page of ", text_of_range(),
                   " does not say where the next one begins");
+    if (goes_nowhere(answer)) {
+      if (++standstills_ == most_refreshes) {
+        standstills_ = 0;
+        return fail(errc::bad_response, "page after page of ", text_of_range(),
+                    " is empty and goes on where it began, and none says that nothing is new");
+      }
+    } else {
+      standstills_ = 0;
+    }
     if (is_unfixed(shown().at) && !std::ranges::empty(answer.items))
       return fail(errc::bad_response, "from now on there is nothing yet in ", text_of_range(),
                   ", its page has items");
@@ -202,6 +212,7 @@ class feed_progress {
   struct part {
     keyspan::cursor<token_type> at;
     partition<token_type> const* owner = nullptr;
+    bool is_whole = false;  // all that the owner has
     instant due{};
     std::uint32_t after = nobody;
   };
@@ -219,8 +230,13 @@ class feed_progress {
   static bool is_unfixed(keyspan::cursor<token_type> const& at) {
     return at.from.start() == start_kind::now && at.from.is_start();
   }
+  template <class Page>
+  bool goes_nowhere(Page const& answer) const {
+    return !answer.nothing_new && std::ranges::empty(answer.items) &&
+           answer.continuation == shown().at.from.text();
+  }
   part const& shown() const {
-    expects(shown_ < parts_.size(), "a range is read, or was read last");
+    expects(shown_ < parts_.size(), "the range of a page is asked for while there is one");
     return parts_[shown_];
   }
   inline_text<112> text_of_range() const {
@@ -303,7 +319,7 @@ class feed_progress {
       for (auto const& owner : newer.overlapping(one.at.range)) {
         auto const range = *intersection(owner.range, one.at.range);
         if (to.last != nobody && joins(parts[to.last], range, owner, one)) continue;
-        parts.push_back(part{{range, one.at.from}, &owner, one.due});
+        parts.push_back(part{{range, one.at.from}, &owner, range == owner.range, one.due});
         append(parts, to, static_cast<std::uint32_t>(parts.size() - 1));
       }
     });
@@ -320,6 +336,7 @@ class feed_progress {
     } else {
       return false;
     }
+    before.is_whole = before.at.range == owner.range;
     before.due = (std::min)(before.due, one.due);
     return true;
   }
@@ -371,6 +388,7 @@ class feed_progress {
   line idle_{};
   std::uint32_t shown_ = nobody;  // the part that is read, or was read last
   int refreshes_ = 0;             // in a row
+  int standstills_ = 0;           // in a row
   double charge_ = 0;
 };
 

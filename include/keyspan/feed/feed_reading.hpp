@@ -221,10 +221,14 @@ class feed_state {
   }
 
   result<void> open() {
-    if (is_in_a_page()) return {};
+    if (is_in_a_page() || is_open()) return {};
     fetch(opening{});
     if (outcome_ == feed_outcome::failed) return unexpected{answer_.error()};
     return {};
+  }
+
+  bool is_open() {
+    return progress_.sound().has_value() && progress_.next_to_open() == feed_question::none;
   }
 
   // While a stream lives, and while it waits for an answer.

@@ -2,12 +2,13 @@
 // page, and only where the source is not ready.
 //
 //   while (auto* page = co_await stream.next_page()) …
-//   for (;;) if (auto item = co_await stream.next(); …) …
+//   while (auto item = co_await stream.next()) use(*item);
 #pragma once
 
 #include <keyspan/async/async_stream.hpp>
 #include <keyspan/async/awaitable.hpp>
 #include <keyspan/async/stop_token.hpp>
+#include <keyspan/core/error.hpp>
 #include <keyspan/core/result.hpp>
 #include <keyspan/feed/feed_reading.hpp>
 #include <keyspan/feed/page_source.hpp>
@@ -129,6 +130,38 @@ async_stream<result<typename Source::page_type>> stream_of(feed_state<Source>& s
 
 }  // namespace detail
 
+/// What `feed_stream::next` gives: an item, or the error that came in its place, or, where it is
+/// false, the end.
+///
+///   while (auto item = co_await stream.next()) use(*item);       throws where there is an error
+///   … if (!item.has_value()) return item.error(); …                and need not
+template <class Item>
+class stream_item {
+ public:
+  /// The end.
+  stream_item() = default;
+  explicit stream_item(Item* item) : item_{item} {}
+  stream_item(unexpected const& why) : item_{why} {}
+
+  /// Whether there is an item, or an error: not the end.
+  explicit operator bool() const noexcept { return !item_.has_value() || *item_ != nullptr; }
+  /// Whether there is an item.
+  bool has_value() const noexcept { return item_.has_value() && *item_ != nullptr; }
+  /// The item, which is good until the next one is asked for. Throws `failed` where there is an
+  /// error. Requires that it is not the end.
+  Item& operator*() const {
+    Item* const item = item_.value();
+    expects(item != nullptr, "an item is taken where the stream has not ended");
+    return *item;
+  }
+  Item* operator->() const { return std::addressof(**this); }
+  /// The error. Requires one: neither an item nor the end.
+  keyspan::error const& error() const { return item_.error(); }
+
+ private:
+  result<Item*> item_{nullptr};
+};
+
 /// The pages or the items of a feed, one after another, awaited: suspends where the source is not
 /// ready, once a page. It is read by pages or by items, not by both in turn. It ends when nothing
 /// is new (or never, where the feed is followed), and after an error.
@@ -154,7 +187,7 @@ class feed_stream {
 
  public:
   using page_type = typename Source::page_type;
-  using item_pointer = typename state_type::pointer;
+  using item_type = stream_item<std::remove_pointer_t<typename state_type::pointer>>;
 
   explicit feed_stream(state_type& state, Manner manner = {})
       : state_{&state}, manner_{manner}, pages_{detail::stream_of(state, std::move(manner))} {}
@@ -162,7 +195,7 @@ class feed_stream {
   /// Awaits the next page that has items, or the error in its place; null at the end. The page is
   /// good until the next one is asked for.
   [[nodiscard]] auto next_page() { return request<page_awaiter>{*this}; }
-  /// Awaits the next item: a pointer to it, null at the end, or the error in its place.
+  /// Awaits the next item, as a `stream_item`: false at the end.
   [[nodiscard]] auto next() { return request<item_awaiter>{*this}; }
   /// Asks what is in flight to stop, and awaits that. The stream has ended then.
   [[nodiscard]] auto close() {
@@ -216,8 +249,8 @@ class feed_stream {
       return next_->await_ready();
     }
     auto await_suspend(std::coroutine_handle<> who) { return next_->await_suspend(who); }
-    result<item_pointer> await_resume() {
-      return next_ ? stream_.take(next_->await_resume()) : result<item_pointer>{stream_.at_};
+    item_type await_resume() {
+      return next_ ? stream_.take(next_->await_resume()) : item_type{stream_.at_};
     }
 
    private:
@@ -225,20 +258,20 @@ class feed_stream {
     std::optional<next_type> next_{};
   };
 
-  result<item_pointer> take(result<page_type>* answer) {
+  item_type take(result<page_type>* answer) {
     at_ = end_ = nullptr;
-    if (!answer) return at_;
+    if (!answer) return {};
     if (!*answer) return unexpected{answer->error()};
     at_ = state_->at();
     end_ = state_->end();
-    return at_;
+    return item_type{at_};
   }
 
   state_type* state_;
   [[no_unique_address]] Manner manner_;
   pages_type pages_;
-  item_pointer at_ = nullptr;  // the item that was given last
-  item_pointer end_ = nullptr;
+  typename state_type::pointer at_ = nullptr;  // the item that was given last
+  typename state_type::pointer end_ = nullptr;
 };
 
 }  // namespace keyspan

@@ -159,9 +159,9 @@ keyspan::task<story> read(Stream& stream, bool by_pages) {
       for (entry const& one : (*page)->items) to.numbers.push_back(one.number);
     } else {
       auto item = co_await stream.next();
-      if (!item) to.why = item.error();
-      if (!item || *item == nullptr) break;
-      to.numbers.push_back((*item)->number);
+      if (item && !item.has_value()) to.why = item.error();
+      if (!item.has_value()) break;
+      to.numbers.push_back(item->number);
     }
   }
   co_return to;
