@@ -8,6 +8,7 @@
 #include <keyspan/async/when_all.hpp>
 
 #include <async/deaths.hpp>
+#include <async/held.hpp>
 #include <async/operations.hpp>
 #include <support/allocations.hpp>
 #include <support/check.hpp>
@@ -573,6 +574,71 @@ TEST_CASE("a stream allocates nothing in a steady state") {
   sync_wait(sum_of(3));
   std::size_t const made = test::allocations_in([&] { CHECK(sync_wait(sum_of(1000)) == 500500); });
   CHECK(made == 0);
+}
+
+async_stream<int> item_of(test::operation& of) { co_yield co_await of; }
+async_stream<int> item_of(test::abandonable_operation& of, test::counted) { co_yield co_await of; }
+
+TEST_CASE("an item that comes between being asked for and being waited for is taken") {
+  for (bool const fails : {false, true}) {
+    test::operation work;
+    auto stream = item_of(work);
+    {
+      auto asked = keyspan::detail::awaiter_of(stream.next());
+      CHECK(!asked.await_ready());
+      fails ? work.fail() : work.end_with(3);
+      CHECK(!asked.await_suspend(std::noop_coroutine()));
+      if (fails) {
+        CHECK(test::thrown_by([&] { return asked.await_resume(); }) == "the operation failed");
+      } else {
+        CHECK(*asked.await_resume() == 3);
+      }
+    }
+    CHECK(sync_wait(stream.next()) == nullptr);
+    sync_wait(stream.close());  // throws nothing: what was thrown was heard
+  }
+}
+test::held hear_item(async_stream<int>& of, std::string& log) {
+  log += co_await of.next() == nullptr ? "null " : "item ";
+}
+test::held close_and_log(async_stream<int>& of, std::string& log) {
+  co_await of.close();
+  log += "closed ";
+}
+TEST_CASE("who awaits the item hears of the end before who closes") {
+  test::operation work;
+  auto stream = item_of(work);
+  std::string log;
+  auto const hearing = hear_item(stream, log);
+  auto const ending = close_and_log(stream, log);
+  work.end_with(1);
+  CHECK(log == "null closed ");
+}
+TEST_CASE("who closes may be destroyed where what is in flight may be abandoned") {
+  test::abandonable_operation work;
+  int alive = 0;
+  std::string log;
+  {
+    auto stream = item_of(work, test::counted{alive});
+    {
+      auto const gone = hear_item(stream, log);
+    }
+    auto const ending = close_and_log(stream, log);
+    CHECK(alive == 1);
+  }
+  CHECK(alive == 0);
+  CHECK(!work.is_in_flight());
+  CHECK(log.empty());
+}
+
+TEST_CASE("an item that is asked for before a close and awaited behind it is the end") {
+  auto const read = [](async_stream<int> from) -> task<bool> {
+    auto asked = from.next();
+    co_await from.close();
+    co_return co_await asked == nullptr;
+  };
+  test::operation never;
+  CHECK(sync_wait(read(item_of(never))));
 }
 
 }  // namespace

@@ -348,4 +348,31 @@ TEST_CASE("tasks allocate nothing in a steady state, whatever they await") {
   CHECK(made == 0);
 }
 
+struct throws_at_its_end {
+  ~throws_at_its_end() noexcept(false) { throw std::runtime_error{"at the end"}; }
+};
+
+TEST_CASE("a result that is replaced before anybody has it is destroyed") {
+  int alive = 0;
+  auto const failing = [](int& of) -> task<test::counted> {
+    throws_at_its_end const last;
+    co_return test::counted{of};
+  };
+  auto const replaced = [](int& of) -> task<test::counted> {
+    try {
+      throws_at_its_end const last;
+      co_return test::counted{of};
+    } catch (std::runtime_error const&) {
+    }
+    co_return test::counted{of};
+  };
+  CHECK_THROWS_AS(sync_wait(failing(alive)), std::runtime_error);
+  CHECK(alive == 0);
+  {
+    auto const kept = sync_wait(replaced(alive));
+    CHECK(alive == 1);
+  }
+  CHECK(alive == 0);
+}
+
 }  // namespace

@@ -66,7 +66,7 @@ class [[nodiscard]] async_stream {
   /// call of `next()` or `close()`. What the coroutine throws passes through, once; the stream has
   /// ended then. Where who awaits is destroyed meanwhile, the item is kept for the next one.
   /// Requires that nobody else awaits one.
-  [[nodiscard]] auto next() noexcept { return next_item{frame_}; }
+  [[nodiscard]] auto next() noexcept { return next_item{*this}; }
 
   /// Ends the stream. Requests stop of the coroutine's own token; where `next()` is being awaited,
   /// waits for the operation in flight: that `next()` gives null, unless the coroutine throws. Then
@@ -86,8 +86,8 @@ class [[nodiscard]] async_stream {
 
   class awaiting_item;
   struct next_item {
-    awaiting_item operator co_await() const noexcept { return awaiting_item{frame}; }
-    handle frame;
+    awaiting_item operator co_await() const noexcept { return awaiting_item{stream.frame_}; }
+    async_stream& stream;
   };
 
   class awaiting_close;
@@ -378,7 +378,7 @@ std::coroutine_handle<> async_stream<T>::promise_type::arrive_late() noexcept {
   do {
     waiting = (before & awaited) != 0 ? waits_for_item_ : nullptr;
     closer = (before & close_awaited) != 0 ? waits_for_close_ : std::noop_coroutine();
-    if (waiting == nullptr) exception_ = thrown;  // for who comes later
+    exception_ = waiting == nullptr ? thrown : std::exception_ptr{};  // for who comes later
   } while (!state_.compare_exchange_weak(before, waiting != nullptr ? after : has_item,
                                          std::memory_order_acq_rel, std::memory_order_acquire));
   if (waiting == nullptr) return closer;

@@ -41,16 +41,20 @@ class outcome {
   outcome() noexcept : nothing_{} {}
   outcome(outcome const&) = delete;
   outcome& operator=(outcome const&) = delete;
-  ~outcome() {
+  ~outcome() { clear(); }
+
+  void clear() noexcept {
     if (what_ == what::value) {
       std::destroy_at(std::addressof(value_));
     } else if (what_ == what::exception) {
       std::destroy_at(std::addressof(exception_));
     }
+    what_ = what::nothing;
   }
 
   template <class... Args>
   void emplace(Args&&... args) {
+    clear();
     if constexpr (std::is_reference_v<T>) {
       std::construct_at(std::addressof(value_), std::addressof(args)...);
     } else {
@@ -60,6 +64,7 @@ class outcome {
   }
   void set_exception() noexcept {
 #if KEYSPAN_EXCEPTIONS
+    clear();
     std::construct_at(std::addressof(exception_), std::current_exception());
     what_ = what::exception;
 #else

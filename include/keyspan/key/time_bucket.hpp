@@ -60,9 +60,9 @@ constexpr unexpected not_a_time_of_four_digits() {
               "a time bucket lies in the years 0 to 9999; a number counts seconds since 1970");
 }
 
-using time_text = inline_text<13>;
+using bucket_text = inline_text<13>;
 
-constexpr time_text text_of_bucket(std::int64_t seconds, time_unit unit) {
+constexpr bucket_text text_of_bucket(std::int64_t seconds, time_unit unit) {
   std::int64_t const hours = (seconds >= 0 ? seconds : seconds - 3599) / 3600;
   std::int64_t const days = (hours >= 0 ? hours : hours - 23) / 24;
   civil_date const date = civil_from_days(days);
@@ -78,10 +78,10 @@ constexpr time_text text_of_bucket(std::int64_t seconds, time_unit unit) {
   put(8, date.day);
   put(11, static_cast<std::uint32_t>(hours - days * 24));
   std::size_t const size = unit == time_unit::month ? 7 : unit == time_unit::day ? 10 : 13;
-  return time_text{std::string_view{text, size}};
+  return bucket_text{std::string_view{text, size}};
 }
 
-constexpr result<time_text> text_of_seconds(double seconds, time_unit unit) {
+constexpr result<bucket_text> text_of_seconds(double seconds, time_unit unit) {
   if (!(seconds >= static_cast<double>(first_second) &&
         seconds < static_cast<double>(end_of_seconds)))
     return not_a_time_of_four_digits();

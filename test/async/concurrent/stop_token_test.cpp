@@ -5,7 +5,9 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <latch>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -76,6 +78,24 @@ TEST_CASE("what was written before the request is read by who is asked to stop")
     reader.join();
   }
   SUCCEED();
+}
+
+TEST_CASE("the destructor of a callback waits for its call on another thread") {
+  stop_source source;
+  std::latch is_called{1};
+  bool has_ended = false;  // written plainly: the destructor's end is what orders it
+  auto const slow = [&] {
+    is_called.count_down();
+    std::this_thread::sleep_for(std::chrono::milliseconds{20});
+    has_ended = true;
+  };
+  std::optional<stop_callback<decltype(slow)>> told;
+  told.emplace(source.token(), slow);
+  std::thread stopper{[&] { source.request_stop(); }};
+  is_called.wait();
+  told.reset();
+  CHECK(has_ended);
+  stopper.join();
 }
 
 }  // namespace
