@@ -2,7 +2,7 @@
 //
 //   co_await x      x.operator co_await()  or  operator co_await(x)  or  x itself   ->  an awaiter
 //
-// Whatever fits is welcome wherever a `task` is: Asio's, stdexec's, folly's, one's own.
+// Whatever fits is welcome wherever a `task` is, whoever wrote it.
 #pragma once
 
 #include <keyspan/core/contract.hpp>

@@ -150,14 +150,12 @@ class feed_progress {
     if (answer.continuation.empty())
       return fail(errc::bad_response, "the page of ", text_of_range(),
                   " does not say where the next one begins");
-    if (goes_nowhere(answer)) {
-      if (++standstills_ == most_refreshes) {
-        standstills_ = 0;
-        return fail(errc::bad_response, "page after page of ", text_of_range(),
-                    " is empty and goes on where it began, and none says that nothing is new");
-      }
-    } else {
-      standstills_ = 0;
+    if (int& standstills = parts_[shown_].standstills; !goes_nowhere(answer)) {
+      standstills = 0;
+    } else if (++standstills == most_refreshes) {
+      standstills = 0;
+      return fail(errc::bad_response, "page after page of ", text_of_range(),
+                  " is empty and goes on where it began, and none says that nothing is new");
     }
     if (is_unfixed(shown().at) && !std::ranges::empty(answer.items))
       return fail(errc::bad_response, "from now on there is nothing yet in ", text_of_range(),
@@ -167,6 +165,7 @@ class feed_progress {
   /// The cursor goes behind the page that was read last. A range that has nothing new is asked
   /// again when `due` has come, or in the next round.
   void pass(std::string_view continuation, bool nothing_new, instant due) {
+    expects(shown_ != nobody && shown_ == ready_.first, "a page that was read is passed once");
     part& one = parts_[shown_];
     one.at.from.advance(continuation);
     one.due = due;
@@ -213,6 +212,7 @@ class feed_progress {
     keyspan::cursor<token_type> at;
     partition<token_type> const* owner = nullptr;
     bool is_whole = false;  // all that the owner has
+    int standstills = 0;    // pages in a row that led nowhere
     instant due{};
     std::uint32_t after = nobody;
   };
@@ -247,9 +247,22 @@ class feed_progress {
     }
   }
 
+  // That every bound is a token of the scheme, so that the cursor's text can be read again.
+  result<void> check_bounds(range_type const& range) const {
+    auto const look_at = [&](token_type const& bound) -> result<void> {
+      auto own = detail::token_in_space(scheme_, result<token_type>{bound});
+      if constexpr (hex_scheme<Scheme> && detail::writes_hex<token_type>)
+        if (own) own = scheme_.from_hex(bound.to_hex());
+      if (!own) return unexpected{own.error()};
+      return {};
+    };
+    if (auto const own = look_at(range.lower()); !own || range.upper().is_space_end()) return own;
+    return look_at(range.upper().at());
+  }
   result<void> begin(request_type request) {
     auto scope = scope_of(scheme_, std::move(request.scope));
     if (!scope) return unexpected{scope.error()};
+    if (auto const own = check_bounds(scope->range); !own) return own;
     position_.mode = request.mode;
     position_.key = std::move(scope->key);
     auto* const resumed = std::get_if<cursor_type>(&request.start);
@@ -319,7 +332,8 @@ class feed_progress {
       for (auto const& owner : newer.overlapping(one.at.range)) {
         auto const range = *intersection(owner.range, one.at.range);
         if (to.last != nobody && joins(parts[to.last], range, owner, one)) continue;
-        parts.push_back(part{{range, one.at.from}, &owner, range == owner.range, one.due});
+        parts.push_back(
+            part{{range, one.at.from}, &owner, range == owner.range, one.standstills, one.due});
         append(parts, to, static_cast<std::uint32_t>(parts.size() - 1));
       }
     });
@@ -388,7 +402,6 @@ class feed_progress {
   line idle_{};
   std::uint32_t shown_ = nobody;  // the part that is read, or was read last
   int refreshes_ = 0;             // in a row
-  int standstills_ = 0;           // in a row
   double charge_ = 0;
 };
 

@@ -48,10 +48,7 @@ class following {
   }
 
   std::optional<instant> now() const { return clock_->now(); }
-  instant due() const {
-    instant const from = clock_->now();
-    return delay_ < (instant::max)() - from ? from + delay_ : (instant::max)();
-  }
+  instant due() const { return instant_after(clock_->now(), delay_); }
   /// Waits until a moment, or until the reading is stopped.
   auto wait_until(instant due, stop_token const& stop) const {
     return clock_->wait_until(due, stop);
@@ -393,8 +390,9 @@ class feed_page_iterator {
  private:
   // Goes to the next page, unless another copy has fetched it.
   void settle() const {
-    if (!std::exchange(is_behind_, false)) return;
+    if (!is_behind_) return;
     if (!state_->is_in_a_page()) state_->fetch(manner_);
+    is_behind_ = false;  // not where that threw: the page before is not given again
     if (state_->outcome() == detail::feed_outcome::end) state_ = nullptr;
   }
 

@@ -257,9 +257,11 @@ class page_source_check {
       if (range.contains(of.tokens[i])) inside.push_back(i);
     return inside;
   }
+  // Requires rising places; those of one token stay so.
   static void sort_by_token(reading const& of, picked& items) {
-    std::stable_sort(items.begin(), items.end(),
-                     [&](std::size_t a, std::size_t b) { return of.tokens[a] < of.tokens[b]; });
+    std::sort(items.begin(), items.end(), [&](std::size_t a, std::size_t b) {
+      return of.tokens[a] == of.tokens[b] ? a < b : of.tokens[a] < of.tokens[b];
+    });
   }
 
   bool same_item(item_type const& a, item_type const& b) const {

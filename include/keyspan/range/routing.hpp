@@ -272,7 +272,10 @@ class partition_merge {
     auto const in_order = [&](std::uint32_t a, std::uint32_t b) {
       return range_of(a) < range_of(b);
     };
-    std::stable_sort(fresh.begin(), fresh.end(), in_order);  // by id where ranges are equal
+    std::sort(fresh.begin(), fresh.end(), [&](std::uint32_t a, std::uint32_t b) {
+      if (in_order(a, b) || in_order(b, a)) return in_order(a, b);
+      return at(a).id < at(b).id;
+    });
     by_token_.reserve(by_id_.size());
     auto next = fresh.begin();
     for (std::uint32_t number = 0; number < known_.size(); ++number) {
