@@ -17,9 +17,9 @@
 #include <keyspan/range/token_range.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 #include <ranges>
 #include <span>
@@ -66,15 +66,15 @@ struct ready_source {
   keyspan::ready<keyspan::result<page_type>> read(keyspan::token_range<token128> const&,
                                                   keyspan::continuation const& from,
                                                   keyspan::read_request const&) const {
-    std::size_t at = 0;
-    std::from_chars(from.text().data(), from.text().data() + from.text().size(), at);
+    std::uint64_t at = 0;  // a continuation is opaque: here the bytes of a number
+    if (!from.is_start()) std::memcpy(&at, from.text().data(), sizeof at);
     keyspan::ready<keyspan::result<page_type>> answer{keyspan::result<page_type>{std::in_place}};
     page_type& made = *answer.value;
     if (at < size) made.items = page_of(at++);
     made.nothing_new = at == size;
-    char digits[20];
-    auto const end = std::to_chars(digits, digits + sizeof digits, at).ptr;
-    made.continuation.assign(digits, end);
+    char bytes[sizeof at];
+    std::memcpy(bytes, &at, sizeof at);
+    made.continuation.assign(bytes, sizeof bytes);
     made.charge = 1;
     return answer;
   }

@@ -148,11 +148,12 @@ class feed_state {
   }
   template <class Manner>
   void take(result<page_type>&& answer, Manner const& manner) {
-    answer_ = std::move(answer);
-    if (!answer_) [[unlikely]] {
+    if (!answer) [[unlikely]] {
+      answer_ = unexpected{answer.error()};
       if (!progress_.absorb(answer_.error())) outcome_ = feed_outcome::failed;
       return;
     }
+    answer_.emplace(*std::move(answer));
     if (auto const sound = progress_.accept(*answer_); !sound) [[unlikely]] {
       stop_asking(sound.error());
       return;
