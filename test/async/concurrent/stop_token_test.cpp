@@ -45,7 +45,7 @@ TEST_CASE("behind its destructor a callback is not running on any thread") {
     std::latch all_here{4};
     std::vector<std::thread> threads;
     for (int i = 0; i < 3; ++i) {
-      threads.emplace_back([&, stop = source.token()] {
+      threads.emplace_back([&, i, stop = source.token()] {
         all_here.arrive_and_wait();
         for (int n = 0; n < 20; ++n) {
           int written = 0;  // gone with the turn: a call that came later would be seen
