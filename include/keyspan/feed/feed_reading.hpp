@@ -7,6 +7,7 @@
 
 #include <keyspan/async/awaitable.hpp>
 #include <keyspan/async/clock.hpp>
+#include <keyspan/async/ready.hpp>
 #include <keyspan/async/stop_token.hpp>
 #include <keyspan/async/sync_wait.hpp>
 #include <keyspan/core/contract.hpp>
@@ -106,7 +107,7 @@ class feed_state {
 
   feed_outcome outcome() const noexcept { return outcome_; }
   // The page that was fetched last, or the error that came in its place.
-  result<page_type>& answer() noexcept { return answer_; }
+  result<page_type>& answer() noexcept { return *current_; }
   // What of the page is not left behind.
   pointer at() const noexcept { return at_; }
   pointer end() const noexcept { return end_; }
@@ -148,22 +149,13 @@ class feed_state {
   }
   template <class Manner>
   void take(result<page_type>&& answer, Manner const& manner) {
-    if (!answer) [[unlikely]] {
+    current_ = &answer_;
+    if (answer) {
+      answer_.emplace(*std::move(answer));
+    } else {
       answer_ = unexpected{answer.error()};
-      if (!progress_.absorb(answer_.error())) outcome_ = feed_outcome::failed;
-      return;
     }
-    answer_.emplace(*std::move(answer));
-    if (auto const sound = progress_.accept(*answer_); !sound) [[unlikely]] {
-      stop_asking(sound.error());
-      return;
-    }
-    is_pending_ = true;
-    is_left_ = false;
-    if (std::ranges::empty(answer_->items)) return pass(manner);
-    at_ = std::ranges::data(answer_->items);
-    end_ = at_ + std::ranges::size(answer_->items);
-    outcome_ = feed_outcome::page;
+    look_at_answer(manner);
   }
   template <class Manner>
   void take(result<page_type> const& answer, Manner const& manner) {
@@ -177,8 +169,8 @@ class feed_state {
   template <class Manner>
   void pass(Manner const& manner) {
     if (!std::exchange(is_pending_, false)) return;
-    bool const nothing_new = answer_->nothing_new && !is_left_;
-    progress_.pass(answer_->continuation, nothing_new, nothing_new ? manner.due() : instant{});
+    bool const nothing_new = answer()->nothing_new && !is_left_;
+    progress_.pass(answer()->continuation, nothing_new, nothing_new ? manner.due() : instant{});
   }
   // The page is handed out as a whole, so that none of its items are left to be read.
   template <class Manner>
@@ -196,7 +188,14 @@ class feed_state {
           take(sync_wait(topology()));
           break;
         case feed_question::page:
-          fetch_page(page(), manner);
+          if constexpr (answers_at_once) {
+            current_ = &answer_;  // where the source throws
+            at_hand_.emplace(made_in_place{*this});
+            current_ = &at_hand_->value;
+            look_at_answer(manner);
+          } else {
+            fetch_page(page(), manner);
+          }
           break;
         case feed_question::wait:
           if constexpr (waits<Manner>)
@@ -221,7 +220,7 @@ class feed_state {
   result<void> open() {
     if (is_in_a_page() || is_open()) return {};
     fetch(opening{});
-    if (outcome_ == feed_outcome::failed) return unexpected{answer_.error()};
+    if (outcome_ == feed_outcome::failed) return unexpected{answer().error()};
     return {};
   }
 
@@ -244,6 +243,36 @@ class feed_state {
   }
 
  private:
+  using read_type = decltype(std::declval<Source&>().read(
+      std::declval<token_range<token_type> const&>(), std::declval<continuation const&>(),
+      std::declval<read_request const&>()));
+  // An answer that is at hand stays where the source has made it: a page is not moved at all.
+  static constexpr bool answers_at_once = std::same_as<read_type, ready<result<page_type>>>;
+  struct nothing {};
+  struct made_in_place {
+    operator read_type() const { return state.page(); }
+    feed_state& state;
+  };
+
+  template <class Manner>
+  void look_at_answer(Manner const& manner) {
+    result<page_type>& answer = *current_;
+    if (!answer) [[unlikely]] {
+      if (!progress_.absorb(answer.error())) outcome_ = feed_outcome::failed;
+      return;
+    }
+    if (auto const sound = progress_.accept(*answer); !sound) [[unlikely]] {
+      stop_asking(sound.error());
+      return;
+    }
+    is_pending_ = true;
+    is_left_ = false;
+    if (std::ranges::empty(answer->items)) return pass(manner);
+    at_ = std::ranges::data(answer->items);
+    end_ = at_ + std::ranges::size(answer->items);
+    outcome_ = feed_outcome::page;
+  }
+
   template <class Manner>
   feed_question next_question(Manner const& manner) {
     if constexpr (std::same_as<Manner, opening>) {
@@ -254,6 +283,7 @@ class feed_state {
   }
   feed_question stop_asking(error const& why) {
     answer_ = unexpected{why};
+    current_ = &answer_;
     outcome_ = feed_outcome::failed;
     return feed_question::none;
   }
@@ -261,6 +291,9 @@ class feed_state {
   Source* source_;
   feed_progress<typename Source::scheme_type> progress_;
   result<page_type> answer_{unexpected{error{errc::stopped}}};
+  result<page_type>* current_ = &answer_;
+  [[no_unique_address]] std::conditional_t<answers_at_once, std::optional<read_type>, nothing>
+      at_hand_{};
   pointer at_ = nullptr;
   pointer end_ = nullptr;
   feed_outcome outcome_ = feed_outcome::end;
