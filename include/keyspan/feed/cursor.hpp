@@ -563,8 +563,8 @@ class cursor_reader {
     if (!time) {
       in.fail_here(time.error());
     } else if (time_text(*time) != text) {
-      in.fail_here("the time is written as ", time_text(*time), ", not \"",
-                   inline_text<40>{text}, "\"");
+      in.fail_here("the time is written as ", time_text(*time), ", not \"", inline_text<40>{text},
+                   "\"");
     } else {
       to.time = *time;
     }
