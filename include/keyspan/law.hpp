@@ -6,3 +6,4 @@
 #include <keyspan/law/page_source.hpp>
 #include <keyspan/law/placement.hpp>
 #include <keyspan/law/range_map.hpp>
+#include <keyspan/law/transport.hpp>

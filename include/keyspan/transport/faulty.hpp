@@ -1,0 +1,325 @@
+// keyspan/transport/faulty.hpp — a container as the world lets it be seen: late, out of order, and
+// sometimes not at all.
+//
+//   delay_next(20ms)   fail_next(errc::throttled)   lose_next()        by a script
+//   {.unavailable = 5, .delayed = 50, .seed = 7}                       by chance, the same each time
+#pragma once
+
+#include <keyspan/async/clock.hpp>
+#include <keyspan/async/stop_token.hpp>
+#include <keyspan/async/task.hpp>
+#include <keyspan/core/contract.hpp>
+#include <keyspan/core/error.hpp>
+#include <keyspan/core/result.hpp>
+#include <keyspan/feed/continuation.hpp>
+#include <keyspan/feed/page_source.hpp>
+#include <keyspan/feed/read_request.hpp>
+#include <keyspan/key/key_value.hpp>
+#include <keyspan/key/partition_key.hpp>
+#include <keyspan/range/routing_refresh.hpp>
+#include <keyspan/range/token_range.hpp>
+#include <keyspan/transport/item_batch.hpp>
+#include <keyspan/transport/memory_container.hpp>
+#include <keyspan/transport/retry_policy.hpp>
+#include <keyspan/transport/stored.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace keyspan {
+
+/// How often what goes wrong, in percent of all operations.
+struct fault_chances {
+  unsigned throttled = 0;
+  unsigned unavailable = 0;
+  /// Done, but nobody hears of it: `outcome_unknown` for a write, `not_connected` for a read.
+  unsigned lost = 0;
+  /// Up to `longest_delay`, partly before it is done and partly after.
+  unsigned delayed = 0;
+  instant::duration longest_delay = std::chrono::milliseconds{100};
+  std::uint64_t seed = 0;
+
+  friend bool operator==(fault_chances const&, fault_chances const&) = default;
+};
+
+/// A container that models the same and is asked the same, through which everything can go wrong on
+/// demand. What is delayed waits by the clock, so operations that were begun together are done, and
+/// answered, in another order. Container and clock outlive it. As safe to use from several threads as
+/// they are.
+///
+/// What a script says strikes first: the next operations, whatever they are, each taking one fault of
+/// each kind. Then chance strikes where it is asked to, drawn from its seed: the same for the same
+/// operations in the same order.
+///
+/// Destruction: that of a task which waits by the clock.
+template <class Container, clock Clock>
+class faulty {
+ public:
+  using scheme_type = typename Container::scheme_type;
+  using token_type = typename Container::token_type;
+  using range_type = token_range<token_type>;
+  using document_type = typename Container::document_type;
+  using item_type = typename Container::item_type;
+  using page_type = typename Container::page_type;
+  using answer_type = typename Container::answer_type;
+  template <class Answer>
+  using answering = task<result<Answer>>;
+
+  /// Requires chances up to 100.
+  faulty(Container& of, Clock& by, fault_chances chances = {})
+      : of_{&of}, clock_{&by}, chances_{chances} {
+    expects(chances.throttled <= 100 && chances.unavailable <= 100 && chances.lost <= 100 &&
+                chances.delayed <= 100,
+            "a chance is from 0 to 100 in 100");
+  }
+
+  scheme_type const& scheme() const noexcept { return of_->scheme(); }
+  std::string const& container() const noexcept { return of_->container(); }
+
+  // ---- the script ------------------------------------------------------------------------------
+
+  /// The next operations are not done, and fail with this error.
+  void fail_next(error const& why, std::size_t times = 1) {
+    std::lock_guard const lock{mutex_};
+    failures_.insert(failures_.end(), times, why);
+  }
+  void fail_next(errc why, std::size_t times = 1) { fail_next(error{why}, times); }
+  /// The next operations are done, and their answers are lost: `outcome_unknown` for a write,
+  /// `not_connected` for a read.
+  void lose_next(std::size_t times = 1) {
+    std::lock_guard const lock{mutex_};
+    losses_ += times;
+  }
+  /// The next operations are done at once and answered so much later.
+  void delay_next(instant::duration by, std::size_t times = 1) {
+    std::lock_guard const lock{mutex_};
+    delays_.insert(delays_.end(), times, by);
+  }
+  /// Calls `f` when the next operation is done and before it is answered: what is split there is
+  /// split under a page that is on its way.
+  void during_next(std::function<void()> f) {
+    std::lock_guard const lock{mutex_};
+    meanwhile_.push_back(std::move(f));
+  }
+  /// No chance strikes any more.
+  void heal() {
+    std::lock_guard const lock{mutex_};
+    chances_ = {};
+  }
+  /// How many operations have met a fault.
+  std::size_t struck() const {
+    std::lock_guard const lock{mutex_};
+    return struck_;
+  }
+
+  // ---- what the container does -----------------------------------------------------------------
+
+  answering<answer_type> create(document_type document) {
+    return perform<answer_type>(true, {}, [document = std::move(document)](Container& on) {
+      return on.create(document);
+    });
+  }
+  answering<answer_type> upsert(document_type document, write_options options = {}) {
+    return perform<answer_type>(
+        true, {},
+        [document = std::move(document), match = std::string{options.if_match}](Container& on) {
+          return on.upsert(document, {.if_match = match});
+        });
+  }
+  answering<answer_type> replace(document_type document, write_options options = {}) {
+    return perform<answer_type>(
+        true, {},
+        [document = std::move(document), match = std::string{options.if_match}](Container& on) {
+          return on.replace(document, {.if_match = match});
+        });
+  }
+  template <detail::views_as_key Key, key_input Id>
+  answering<answer_type> remove(Key const& key, Id const& id, write_options options = {}) {
+    return perform<answer_type>(
+        true, {},
+        [key = partition_key{detail::view_of_key(key)}, id = partition_key{id},
+         match = std::string{options.if_match}](Container& on) {
+          return on.remove(key, id[0], {.if_match = match});
+        });
+  }
+  template <detail::views_as_key Key, key_input Id, std::invocable<document_type&> F>
+  answering<answer_type> patch(Key const& key, Id const& id, F f, write_options options = {}) {
+    return perform<answer_type>(
+        true, {},
+        [key = partition_key{detail::view_of_key(key)}, id = partition_key{id}, f = std::move(f),
+         match = std::string{options.if_match}](Container& on) {
+          return on.patch(key, id[0], f, {.if_match = match});
+        });
+  }
+  template <detail::views_as_key Key, key_input Id>
+  answering<answer_type> read_item(Key const& key, Id const& id, read_options options = {}) {
+    return perform<answer_type>(
+        false, {},
+        [key = partition_key{detail::view_of_key(key)}, id = partition_key{id},
+         session = std::string{options.session_token}](Container& on) {
+          return on.read_item(key, id[0], {.session_token = session});
+        });
+  }
+  answering<batch_answer<document_type>> execute(item_batch<document_type> work) {
+    return perform<batch_answer<document_type>>(
+        true, {}, [work = std::move(work)](Container& on) { return on.execute(work); });
+  }
+  answering<items_answer<document_type>> read_many(std::span<item_id const> ids) {
+    return perform<items_answer<document_type>>(
+        false, {}, [ids = std::vector<item_id>(ids.begin(), ids.end())](Container& on) {
+          return on.read_many(ids);
+        });
+  }
+
+  // ---- a page_source ---------------------------------------------------------------------------
+
+  /// Errors, beside those of the container and of the faults: `timed_out` where the answer would
+  /// come behind the deadline; `stopped`.
+  answering<page_type> read(range_type const& range, continuation const& from,
+                            read_request const& request) {
+    struct owned_request {
+      range_type range;
+      continuation from;
+      read_request told;
+      std::string partition;
+      std::string session_token;
+      std::optional<partition_key> key;
+    };
+    owned_request asked{range,
+                        from,
+                        request,
+                        std::string{request.partition},
+                        std::string{request.session_token},
+                        request.key ? std::optional{*request.key} : std::nullopt};
+    return perform<page_type>(
+        false, {request.stop, request.deadline}, [asked = std::move(asked)](Container& on) {
+          read_request told = asked.told;
+          told.partition = asked.partition;
+          told.session_token = asked.session_token;
+          told.key = asked.key ? &*asked.key : nullptr;
+          return on.read(asked.range, asked.from, told);
+        });
+  }
+  answering<partition_page<token_type>> topology(std::string const& known) {
+    return perform<partition_page<token_type>>(
+        false, {}, [known](Container& on) { return on.topology(known); });
+  }
+
+ private:
+  struct limits {
+    stop_token stop{};
+    std::optional<instant> deadline{};
+  };
+  // What one operation meets.
+  struct trouble {
+    instant::duration before{};
+    std::optional<error> failure{};
+    bool is_lost = false;
+    std::function<void()> meanwhile{};
+    instant::duration after{};
+  };
+
+  template <class Queue>
+  static auto taken(Queue& from) {
+    auto first = std::move(from.front());
+    from.pop_front();
+    return first;
+  }
+  bool chance(unsigned percent) { return percent != 0 && draw() % 100 < percent; }
+  std::uint64_t draw() { return detail::mixed(chances_.seed ^ detail::mixed(++drawn_)); }
+  instant::duration part_of(instant::duration longest) {
+    double const share = static_cast<double>(draw() >> 11) * 0x1p-53;
+    return instant::duration{
+        static_cast<instant::rep>(static_cast<double>(longest.count()) * share / 2)};
+  }
+
+  trouble next() {
+    std::lock_guard const lock{mutex_};
+    trouble met;
+    if (!failures_.empty()) met.failure = taken(failures_);
+    if (losses_ > 0) {
+      --losses_;
+      met.is_lost = true;
+    }
+    if (!meanwhile_.empty()) met.meanwhile = taken(meanwhile_);
+    if (!delays_.empty()) met.after = taken(delays_);
+    if (!met.failure && chance(chances_.throttled)) {
+      met.failure.emplace(errc::throttled, "throttled by chance");
+      met.failure->wire.status = 429;
+      met.failure->wire.retry_after_ms = static_cast<std::uint32_t>(1 + draw() % 50);
+    }
+    if (!met.failure && chance(chances_.unavailable)) {
+      met.failure.emplace(errc::unavailable, "unavailable by chance");
+      met.failure->wire.status = 503;
+    }
+    if (chance(chances_.lost)) met.is_lost = true;
+    if (chance(chances_.delayed)) {
+      met.before = part_of(chances_.longest_delay);
+      met.after += part_of(chances_.longest_delay);
+    }
+    if (met.failure || met.is_lost || met.meanwhile || met.before + met.after > met.before.zero())
+      ++struck_;
+    return met;
+  }
+
+  // Waits, if anything. Nothing where the time has come, else why not.
+  task<result<void>> wait(instant::duration delay, limits const& within) {
+    if (delay <= delay.zero()) co_return result<void>{};
+    instant const due = instant_after(clock_->now(), delay);
+    bool const is_too_late = within.deadline && due > *within.deadline;
+    result<void> const waited =
+        co_await clock_->wait_until(is_too_late ? *within.deadline : due, within.stop);
+    if (!waited || !is_too_late) co_return waited;
+    co_return fail(errc::timed_out, "the answer would have come behind the deadline");
+  }
+
+  template <class Answer, class F>
+  task<result<Answer>> perform(bool writes, limits within, F f) {
+    if (within.stop.stop_requested()) co_return fail(errc::stopped, "the operation was stopped");
+    trouble const met = next();
+    if (met.before > met.before.zero()) {
+      result<void> const waited = co_await wait(met.before, within);
+      if (!waited) co_return unexpected{waited.error()};
+    }
+    result<Answer> answer{unexpected{error{errc::unavailable}}};
+    if (met.failure) {
+      answer = unexpected{*met.failure};
+    } else {
+      auto&& asked = f(*of_);
+      answer = co_await std::forward<decltype(asked)>(asked);
+    }
+    if (met.meanwhile) met.meanwhile();
+    if (met.is_lost && !met.failure)
+      answer = fail(writes ? errc::outcome_unknown : errc::not_connected, "the answer was lost");
+    if (met.after > met.after.zero()) {
+      result<void> const waited = co_await wait(met.after, within);
+      if (!waited) co_return unexpected{waited.error()};
+    }
+    co_return answer;
+  }
+
+  Container* of_;
+  Clock* clock_;
+  mutable std::mutex mutex_{};
+  fault_chances chances_;
+  std::uint64_t drawn_ = 0;
+  std::size_t struck_ = 0;
+  std::deque<error> failures_{};
+  std::size_t losses_ = 0;
+  std::deque<instant::duration> delays_{};
+  std::deque<std::function<void()>> meanwhile_{};
+};
+
+}  // namespace keyspan

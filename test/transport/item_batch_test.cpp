@@ -1,0 +1,82 @@
+// test/transport/item_batch_test.cpp — how a batch is put together.
+#include <keyspan/core/error.hpp>
+#include <keyspan/core/result.hpp>
+#include <keyspan/key/partition_key.hpp>
+#include <keyspan/transport/item_batch.hpp>
+
+#include <support/check.hpp>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace {
+
+using keyspan::errc;
+using keyspan::item_batch;
+using keyspan::partition_key;
+using what = keyspan::detail::item_operation;
+
+struct review {
+  std::string id;
+  int rating = 0;
+};
+
+TEST_CASE("a batch keeps its operations in their order, and texts of its own") {
+  item_batch<review> work{std::string{"redmond"}};
+  CHECK(work.empty());
+  {
+    std::string const etag = "\"a long text that is gone soon\"";
+    std::string const id = "a long id that is gone as soon as the other one";
+    work.create({"r-1"})
+        .upsert({"r-2"}, {.if_match = etag})
+        .replace({"r-3"})
+        .remove(id, {.if_match = etag})
+        .read(id)
+        .patch(id, [](review& one) { ++one.rating; });
+  }
+  CHECK(work.key() == partition_key{"redmond"});
+  REQUIRE(work.size() == 6);
+  auto const& all = work.operations();
+  constexpr what wanted[]{what::create, what::upsert, what::replace,
+                          what::remove, what::read,   what::patch};
+  for (std::size_t i = 0; i < 6; ++i) {
+    CHECK(all[i].what == wanted[i]);
+    CHECK(all[i].document.has_value() == (i < 3));
+    CHECK((all[i].if_match == "\"a long text that is gone soon\"") == (i == 1 || i == 3));
+    if (i >= 3)
+      CHECK(all[i].id == partition_key{"a long id that is gone as soon as the other one"});
+  }
+  review patched{"x", 1};
+  CHECK(all[5].patch(patched).has_value());
+  CHECK(patched.rating == 2);
+}
+
+TEST_CASE("a patch may refuse") {
+  item_batch<review> work{partition_key{1, "b"}};
+  work.patch("r", [](review&) -> keyspan::result<void> {
+    return keyspan::fail(errc::invalid_options, "not so");
+  });
+  review one;
+  CHECK(work.operations()[0].patch(one).error().text == "not so");
+}
+
+TEST_CASE("a batch can be copied and executed again") {
+  item_batch<review> const work = item_batch<review>{"k"}.create({"r-1"});
+  item_batch<review> copy = work;
+  copy.remove("r-1");
+  CHECK(work.size() == 1);
+  CHECK(copy.size() == 2);
+}
+
+TEST_CASE("the example of a batch reads as it should") {
+  // [region: example]
+  keyspan::item_batch<review> work{"redmond"};
+  work.create({"r-1", 5})
+      .patch("r-2", [](review& one) { one.rating = 4; })
+      .remove("r-3");
+  // [end: example]
+  CHECK(work.size() == 3);
+}
+
+}  // namespace
