@@ -754,6 +754,20 @@ TEST_CASE("a source that gives items from now on has not understood") {
   CHECK(news.open().has_value());
 }
 
+TEST_CASE("a text that was kept of another container is refused when it is read") {
+  auto source = reviews_in(3, 9);
+  feed original{source};
+  REQUIRE(original.open().has_value());
+  auto kept = original.cursor();
+  CHECK(keyspan::cursor_of(source, kept.to_text()).value() == kept);
+  kept.container = "articles";
+  auto const refused = keyspan::cursor_of(source, kept.to_text());
+  REQUIRE_FALSE(refused.has_value());
+  CHECK(refused.error().to_text() ==
+        "wrong_container: the cursor was taken from container \"articles\", this one is "
+        "\"reviews\"");
+}
+
 TEST_CASE("a cursor that does not fit is refused, naming what is wrong") {
   auto source = reviews_in(3, 9);
   feed original{source};

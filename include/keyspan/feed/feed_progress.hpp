@@ -279,10 +279,7 @@ class feed_progress {
   }
 
   result<void> resume(cursor_type from, range_type const& within) {
-    if (from.container != position_.container)
-      return fail(errc::wrong_container, "the cursor was taken from container \"",
-                  std::string_view{from.container}.substr(0, 40), "\", this one is \"",
-                  std::string_view{position_.container}.substr(0, 40), "\"");
+    if (auto const own = detail::of_container(from, position_.container); !own) return own;
     if (from.scheme != position_.scheme)
       return fail(errc::scheme_mismatch, "the cursor's tokens are of scheme ",
                   std::string_view{from.scheme}.substr(0, 30), ", the source's of ",
