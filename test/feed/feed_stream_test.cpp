@@ -540,6 +540,33 @@ TEST_CASE("to destroy a feed before the stream that reads it breaks a contract")
 }
 #endif
 
+TEST_CASE("a stream that is destroyed in flight gives the feed its own stop token back") {
+  keyspan::scripted_source<int, keyspan::cosmos_v2_scheme> source{cosmos_v2, 2};
+  source.write("redmond", 1);
+  test::suspending_source<decltype(source), true> slow{source};
+  keyspan::stop_source stop;
+  feed changes{slow, {.stop = stop.token()}};
+  {
+    auto stream = changes.stream();
+    std::optional<int> got;
+    auto const reader = [](auto& from, std::optional<int>& to) -> running {
+      auto item = co_await from.next();
+      if (item) to = *item;
+    }(stream, got);
+    slow.complete();
+    slow.complete();  // it knows the partitions, and reads
+    CHECK(slow.in_flight() == 1);
+  }
+  slow.is_ready = true;
+  std::size_t const before = source.reads().size();
+  CHECK(std::ranges::distance(changes) == 1);
+  CHECK(source.reads().size() > before);
+  CHECK(source.reads().back().stop == stop.token());
+  stop.request_stop();
+  auto const pages = changes.pages();
+  CHECK((*pages.begin()).error().code == errc::stopped);
+}
+
 // Opens a feed from a coroutine.
 template <class Feed>
 running open_it(Feed& changes, std::optional<keyspan::result<void>>& to) {

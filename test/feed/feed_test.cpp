@@ -858,6 +858,16 @@ TEST_CASE("the range that is read next comes first in the cursor") {
   }
 }
 
+TEST_CASE("the charge of a list of partitions that failed is summed up as well") {
+  keyspan::scripted_source<int, keyspan::cosmos_v2_scheme> source{cosmos_v2, 2};
+  keyspan::error why{errc::unavailable};
+  why.wire.charge = 7;
+  source.fail_topology(why);
+  feed changes{source};
+  CHECK_FALSE(changes.open().has_value());
+  CHECK(changes.charge() == 7);
+}
+
 TEST_CASE("charges of pages and errors are summed up") {
   auto source = reviews_in(1, 4);  // two pages, then nothing new: a charge of 1 each
   feed changes{source};
