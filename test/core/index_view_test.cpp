@@ -7,6 +7,7 @@
 #include <support/check.hpp>
 #include <support/contracts.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <iterator>
@@ -72,6 +73,32 @@ constexpr bool a_view_shows_the_elements_between_two_numbers() {
   return true;
 }
 CHECK_BOTH(a_view_shows_the_elements_between_two_numbers);
+
+struct point {
+  int x, y;
+};
+struct points {  // made as they are looked at
+  constexpr std::size_t size() const { return 4; }
+  constexpr point operator[](std::size_t i) const {
+    int const x = static_cast<int>(i);
+    return {x, (x - 2) * (x - 2)};
+  }
+};
+struct kept_points {
+  point all[3]{{1, 2}, {3, 4}, {5, 6}};
+  constexpr point const& operator[](std::size_t i) const { return all[i]; }
+};
+
+constexpr bool an_iterator_points_to_members_of_kept_and_of_made_elements() {
+  points const made{};
+  index_view const view{made, 0, 4};
+  auto const least = std::ranges::min_element(view, {}, [](point p) { return p.y; });
+  check(least->x == 2 && least->y == 0);
+  kept_points const kept{};
+  check(&index_view{kept, 1, 3}.begin()->y == &kept.all[1].y);
+  return true;
+}
+CHECK_BOTH(an_iterator_points_to_members_of_kept_and_of_made_elements);
 
 TEST_CASE("a view that ends before it begins is a broken promise") {
   squares const all{};

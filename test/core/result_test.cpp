@@ -334,9 +334,9 @@ TEST_CASE("reading what is not there breaks a promise, and value() throws the er
   CHECK(test::promise_broken_by([&] { return *undone, 0; }) ==
         "a result is read where it has a value; this one has the error stopped: stop");
   CHECK(test::promise_broken_by([&] { return &fine.error(); }) ==
-        "error() is asked of a result that has one");
+        "error() is asked where there is no value, and here is one");
   CHECK(test::promise_broken_by([&] { return &done.error(); }) ==
-        "error() is asked of a result that has one");
+        "error() is asked where there is no value, and here is one");
   CHECK(test::promise_broken_by([&] { return *fine; }).empty());
 
   try {

@@ -1,11 +1,13 @@
 // test/feed/feed_again_test.cpp — what a feed does where it goes on: after a loop was left, after
 // an exception, after neighbours became one.
 #include <keyspan/async/clock.hpp>
+#include <keyspan/async/ready.hpp>
 #include <keyspan/async/sync_wait.hpp>
 #include <keyspan/async/task.hpp>
 #include <keyspan/feed/feed.hpp>
 #include <keyspan/feed/feed_progress.hpp>
 #include <keyspan/hash/cosmos_v2.hpp>
+#include <keyspan/hash/fast64.hpp>
 #include <keyspan/hash/redis_cluster.hpp>
 
 #include "journal.hpp"
@@ -13,10 +15,13 @@
 #include <catch2/catch_test_macros.hpp>
 #include <support/contracts.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <coroutine>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -63,36 +68,139 @@ std::string parts_of(slot_progress const& of) {
 }
 error const gone{errc::range_gone, "split"};
 
-TEST_CASE("neighbours are one again whichever of them stands first in the line") {
-  auto made = opened();
-  for (int i = 0; i < 4; ++i) {
-    REQUIRE(made.next(no_wait) == feed_question::page);
-    give(made, i == 2 ? "8" : "7", i == 2);
-  }
-  REQUIRE(made.next(no_wait) == feed_question::page);
-  CHECK(made.range() == slots(100, 200));  // ahead of [0, 100)
-  CHECK(made.absorb(gone));
-  REQUIRE(made.take({{owner("4", 0, 16'384, {"1", "2", "3"})}, "v2"}));
-  REQUIRE(made.take({.not_modified = true}));
-  CHECK(parts_of(made) == "[0, 200) behind 7; [200, the end) behind 8; ");
-}
-TEST_CASE("idle neighbours that become one are due when the first of them was") {
+// Partition 1 stands behind 7 and is split in two; each part is read once more and has moved no
+// further, the first one waiting until `first`, the second one until `second`.
+slot_progress split_in_two(bool nothing_new, instant first, instant second) {
   auto made = opened();
   instant const start{};
-  for (auto const delay : {5s, 9s}) {
+  for (int i = 0; i < 3; ++i) {
     REQUIRE(made.next(start) == feed_question::page);
-    give(made, "1", true, start + delay);
+    give(made, "7", i != 0, start + 12s);
   }
   REQUIRE(made.next(start) == feed_question::page);
   CHECK(made.absorb(gone));
-  REQUIRE(made.take({{owner("4", 0, 200, {"1", "2"}), owner("5", 200, 16'384, {"3"})}, "v2"}));
+  REQUIRE(made.take({{owner("4", 0, 40, {"1"}), owner("5", 40, 100, {"1"})}, "v2"}));
   REQUIRE(made.take({.not_modified = true}));
-  REQUIRE(made.next(start) == feed_question::page);
-  give(made, "1", true, start + 12s);
-  CHECK(made.size() == 2);
-  REQUIRE(made.next(start) == feed_question::wait);
-  CHECK(made.due() == start + 5s);
+  for (instant const due : {first, second}) {
+    REQUIRE(made.next(start) == feed_question::page);
+    give(made, "7", nothing_new, due);
+    if (!nothing_new) break;
+  }
+  return made;
 }
+TEST_CASE("parts are one again whichever of them stands first in the line") {
+  auto made = split_in_two(false, {}, {});
+  REQUIRE(made.next(no_wait) == feed_question::page);
+  CHECK(made.range() == slots(40, 100));  // ahead of [0, 40)
+  CHECK(made.absorb(gone));
+  REQUIRE(made.take({{owner("6", 0, 100, {"1", "4", "5"})}, "v3"}));
+  REQUIRE(made.take({.not_modified = true}));
+  CHECK(parts_of(made) == "[0, 100) behind 7; [100, 200) behind 7; [200, the end) behind 7; ");
+}
+TEST_CASE("idle parts that become one are due when the first of them was") {
+  instant const start{};
+  auto made = split_in_two(true, start + 15s, start + 14s);
+  REQUIRE(made.next(start + 13s) == feed_question::page);  // [100, 200), which waited until 12
+  CHECK(made.absorb(gone));
+  REQUIRE(made.take({{owner("6", 0, 100, {"1", "4", "5"})}, "v3"}));
+  REQUIRE(made.take({.not_modified = true}));
+  CHECK(made.size() == 3);
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE(made.next(start + 13s) == feed_question::page);
+    give(made, "8", true, start + 30s);
+  }
+  REQUIRE(made.next(start + 13s) == feed_question::wait);
+  CHECK(made.due() == start + 14s);
+}
+
+// A source that counts each partition for itself, from its beginning: "1:4" is behind four items of
+// whatever partition of the first generation the text was given for. A merged partition has its own
+// order. So a text is good for its range and for parts of it, and for no larger one.
+class generations {
+ public:
+  using scheme_type = fast64_scheme;
+  using page_type = page<int>;
+  using range_type = token_range<std::uint64_t>;
+
+  scheme_type scheme() const { return fast64; }
+  std::string_view container() const { return "generations"; }
+
+  // Item n has the token n, which is as good as any hash here.
+  void write(std::vector<std::uint64_t> items) {
+    for (auto const n : items) logs_.back()[n < border ? 0 : logs_.back().size() - 1].push_back(n);
+  }
+  void merge() {
+    std::vector<std::uint64_t> both = logs_.back()[1];
+    both.insert(both.end(), logs_.back()[0].begin(), logs_.back()[0].end());
+    logs_.push_back({both});
+  }
+
+  ready<result<page_type>> read(range_type const& range, continuation const& from,
+                                read_request const& request) {
+    bool const is_merged = logs_.back().size() == 1;
+    bool const is_left = range.upper() <= upper_end<std::uint64_t>{border};
+    std::string const owner = is_merged ? "2" : is_left ? "0" : "1";
+    if (request.partition != owner || (!is_merged && !is_left && range.lower() < border))
+      return {fail(errc::range_gone, "merged")};
+    auto const& log = is_left ? logs_.back().front() : logs_.back().back();
+    std::vector<std::uint64_t> known;
+    if (!from.is_start()) {
+      auto const generation = static_cast<std::size_t>(from.text()[0] - '1');
+      auto const& logs = logs_[generation];
+      if (logs.size() == 2 && !is_left && range.lower() < border)
+        return {fail(errc::malformed, "no partition of this generation had all of the range")};
+      auto const& then = is_left ? logs.front() : logs.back();
+      known.assign(then.begin(), then.begin() + std::stoi(from.text().substr(2)));
+    }
+    page_type made;
+    for (auto const n : log)
+      if (range.contains(n) && std::ranges::find(known, n) == known.end() && made.items.size() < 2)
+        made.items.push_back(static_cast<int>(n));
+    made.nothing_new = made.items.empty();
+    std::size_t end = 0;
+    for (std::size_t i = 0; i < log.size(); ++i)
+      if (std::ranges::find(known, log[i]) != known.end() ||
+          std::ranges::find(made.items, static_cast<int>(log[i])) != made.items.end())
+        end = i + 1;
+    made.continuation = std::to_string(logs_.size()) + ":" + std::to_string(end);
+    return {made};
+  }
+  ready<result<partition_page<std::uint64_t>>> topology(std::string const& known) {
+    partition_page<std::uint64_t> list{.version = std::to_string(logs_.size())};
+    list.not_modified = known == list.version;
+    if (logs_.back().size() == 2) {
+      list.partitions = {{"0", {0, border}}, {"1", {border, space_end}}};
+    } else {
+      list.partitions = {{"2", {std::uint64_t{0}, space_end}, {"0", "1"}}};
+    }
+    return {list};
+  }
+
+  static constexpr std::uint64_t border = 100;
+
+ private:
+  std::vector<std::vector<std::vector<std::uint64_t>>> logs_{{{}, {}}};
+};
+static_assert(page_source<generations>);
+
+TEST_CASE(
+    "a text is asked of no more than the range that it was given for, behind a merge as well") {
+  for (bool const is_resumed : {false, true}) {
+    generations source;
+    source.write({1, 2, 3, 4, 101, 102, 103, 104});
+    feed first{source};
+    std::vector<int> numbers;
+    for (int const n : first.items() | std::views::take(4)) numbers.push_back(n);
+    auto const kept = first.cursor();
+    CHECK(kept.parts.size() == 2);
+    CHECK(kept.parts[0].from == kept.parts[1].from);
+    source.merge();
+    feed second{source, {.start = kept}};
+    for (int const n : is_resumed ? second : first) numbers.push_back(n);
+    CHECK(sorted(numbers) == std::vector{1, 2, 3, 4, 101, 102, 103, 104});
+  }
+}
+
 TEST_CASE("a loop asks again behind a page that was left in and said nothing is new") {
   auto source = reviews_in(1, 3);
   source.tells_end_with_items = true;

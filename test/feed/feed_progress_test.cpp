@@ -238,17 +238,118 @@ TEST_CASE("a new partition that is larger is read no further than was asked") {
   CHECK_FALSE(made.request().is_whole_partition);
 }
 
-TEST_CASE("neighbours in one partition that stand at the same place are one again") {
+// What has replaced the range that was to be read next.
+void replaced(slot_progress& in, std::vector<partition<slot>> by) {
+  REQUIRE(in.next(draining) == feed_question::page);
+  REQUIRE(in.absorb(gone));
+  REQUIRE(in.take({std::move(by), "v" + in.version()}));
+  REQUIRE(in.take({.not_modified = true}));
+}
+
+TEST_CASE("the parts of a range that was split are one again where it is merged") {
   auto made = opened();
   for (int i = 0; i < 3; ++i) {
     REQUIRE(made.next(draining) == feed_question::page);
     give(made, i == 2 ? "8" : "7", false);
   }
+  replaced(made, {owner("4", 0, 40, {"1"}), owner("5", 40, 100, {"1"})});
+  CHECK(made.size() == 4);
+  CHECK(made.next(draining) == feed_question::page);
+  give(made, "7", false);  // it stands where it stood
+  replaced(made, {owner("6", 0, 100, {"1", "4", "5"})});
+  CHECK(parts_of(made) == "[0, 100) behind 7; [100, 200) behind 7; [200, the end) behind 8; ");
   REQUIRE(made.next(draining) == feed_question::page);
-  CHECK(made.absorb(gone));
-  REQUIRE(made.take({{owner("4", 0, 16'384, {"1", "2", "3"})}, "v2"}));
-  REQUIRE(made.take({.not_modified = true}));
-  CHECK(parts_of(made) == "[0, 200) behind 7; [200, the end) behind 8; ");
+  CHECK(made.request().is_whole_partition);
+  // So are those that were not read at all.
+  auto fresh = opened();
+  replaced(fresh, {owner("4", 0, 200, {"1", "2"})});
+  CHECK(parts_of(fresh) == "[0, 200) from the beginning; [200, the end) from the beginning; ");
+}
+
+TEST_CASE("neighbours whose texts are merely equal stay two, in one partition as well") {
+  auto made = opened();
+  for (int i = 0; i < 3; ++i) {
+    REQUIRE(made.next(draining) == feed_question::page);
+    give(made, "7", false);
+  }
+  replaced(made, {owner("4", 0, 16'384, {"1", "2", "3"})});
+  CHECK(parts_of(made) == "[0, 100) behind 7; [100, 200) behind 7; [200, the end) behind 7; ");
+  REQUIRE(made.next(draining) == feed_question::page);
+  CHECK_FALSE(made.request().is_whole_partition);
+
+  auto resumed = opened({.start = made.cursor()});
+  CHECK(resumed.size() == 3);
+  replaced(resumed, {owner("4", 0, 16'384, {"1", "2", "3"})});
+  CHECK(parts_of(resumed) == parts_of(made));
+}
+
+TEST_CASE("a range whose new owner is not known yet is tried again later, where somebody waits") {
+  auto made = opened({.scope = slots(0, 100)});
+  instant const start{};
+  for (int i = 0; i < slot_progress::most_refreshes; ++i) {
+    instant const now = start + i * 2s;
+    REQUIRE(made.next(now) == feed_question::page);
+    REQUIRE(made.absorb(gone, now + 2s));
+    REQUIRE(made.next(now) == feed_question::topology);
+    REQUIRE(made.take({.not_modified = true}));
+    REQUIRE(made.next(now + 1s) == feed_question::wait);
+    CHECK(made.due() == now + 2s);
+  }
+  REQUIRE(made.next(start + 1min) == feed_question::page);
+  CHECK_FALSE(made.absorb(gone, start + 2min));
+
+  // Where the owners are known by then, nobody waits.
+  auto split = opened();
+  REQUIRE(split.next(start) == feed_question::page);
+  REQUIRE(split.absorb(gone, start + 2s));
+  REQUIRE(split.take({{owner("4", 0, 40, {"1"}), owner("5", 40, 100, {"1"})}, "v2"}));
+  REQUIRE(split.take({.not_modified = true}));
+  REQUIRE(split.next(start) == feed_question::page);
+  CHECK(split.range() == slots(0, 40));
+}
+
+TEST_CASE("nobody is waited for beyond the deadline") {
+  instant const start{};
+  auto made = opened({.deadline = start + 3s});
+  for (auto const delay : {2s, 9s, 9s}) {
+    REQUIRE(made.next(start) == feed_question::page);
+    give(made, "1", true, start + delay);
+  }
+  REQUIRE(made.next(start) == feed_question::wait);
+  CHECK(made.due() == start + 2s);
+  REQUIRE(made.next(start + 2s) == feed_question::page);
+  give(made, "2", true, start + 11s);
+  REQUIRE(made.next(start + 2s) == feed_question::wait);
+  CHECK(made.due() == start + 3s);
+  CHECK_FALSE(made.is_late(start + 2s));
+  CHECK(made.is_late(start + 3s));
+  CHECK_FALSE(opened().is_late((instant::max)()));
+}
+
+TEST_CASE("pages that lead nowhere are counted in a row") {
+  auto made = opened({.scope = slots(0, 100)});
+  auto const stand_still = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      REQUIRE(made.next(draining) == feed_question::page);
+      REQUIRE(made.accept(answer{.items = {}, .continuation = made.from().text()}));
+      made.pass(made.from().text(), false, {});
+    }
+  };
+  REQUIRE(made.next(draining) == feed_question::page);
+  give(made, "1", false);
+  stand_still(slot_progress::most_refreshes - 1);
+  REQUIRE(made.next(draining) == feed_question::page);
+  give(made, "2", false);
+  stand_still(slot_progress::most_refreshes - 1);
+  REQUIRE(made.next(draining) == feed_question::page);
+  CHECK(made.accept(answer{.items = {}, .continuation = "2"}).error().code == errc::bad_response);
+}
+
+TEST_CASE("no range is shown behind a change of owners, until one is asked for") {
+  auto made = opened();
+  replaced(made, {owner("4", 0, 40, {"1"}), owner("5", 40, 100, {"1"})});
+  CHECK(test::promise_broken_by([&] { return made.range().lower(); }) ==
+        "the range of a page is asked for while there is one");
 }
 
 TEST_CASE("parts of an idle range stay idle, and are due when it was") {

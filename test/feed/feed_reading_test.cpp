@@ -7,6 +7,7 @@
 #include <keyspan/core/result.hpp>
 #include <keyspan/feed/feed.hpp>
 #include <keyspan/feed/feed_reading.hpp>
+#include <keyspan/feed/scripted_source.hpp>
 #include <keyspan/hash/cosmos_v2.hpp>
 
 #include "journal.hpp"
@@ -408,6 +409,47 @@ TEST_CASE("a feed that is followed asks again after the delay, and not before") 
   CHECK(clock.waits.front() == 10s);
   CHECK(clock.waits.back() == 50s);
   CHECK(changes.cursor().parts.size() == 2);
+}
+
+TEST_CASE("a feed is followed until its deadline, and not slept over it") {
+  auto source = reviews_in(2, 4);
+  jumping_clock clock;
+  feed changes{source, {.deadline = instant{} + 25s}};
+  std::vector<int> numbers;
+  keyspan::error why{errc::malformed};
+  try {
+    for (entry const& one : changes.follow(clock, 10s)) numbers.push_back(one.number);
+  } catch (keyspan::failed const& thrown) {
+    why = thrown.error();
+  }
+  CHECK(why.to_text() == "timed_out: the deadline of the feed has passed");
+  CHECK(test::sorted(numbers) == counted(0, 4));
+  CHECK(clock.waits == std::vector<instant::duration>{10s, 20s, 25s});
+  CHECK(clock.now() == instant{} + 25s);
+}
+
+TEST_CASE("a split that is being completed is waited for by a feed that is followed") {
+  keyspan::scripted_source<int, keyspan::cosmos_v2_scheme> source{cosmos_v2, 2};
+  for (int i = 0; i < 20; ++i) source.write(std::to_string(i), i);
+  jumping_clock clock;
+  keyspan::stop_source stop;
+  keyspan::error completing{errc::range_gone, "completing a split"};
+  completing.wire.status = 410;
+  completing.wire.substatus = 1007;
+  source.fail_next(completing, 5);
+  clock.meanwhile = [&] {
+    if (clock.waits.size() == 8) stop.request_stop();
+  };
+  feed changes{source, {.stop = stop.token()}};
+  std::vector<int> numbers;
+  try {
+    for (int const n : changes.follow(clock, 10s)) numbers.push_back(n);
+  } catch (keyspan::failed const& thrown) {
+    CHECK(thrown.error().code == errc::stopped);
+  }
+  CHECK(test::sorted(numbers) == counted(0, 20));
+  CHECK(clock.waits.size() == 8);
+  CHECK(source.reads().size() < 30);
 }
 
 TEST_CASE("a range that is busy for ever does not keep idle ones from being asked") {

@@ -8,6 +8,7 @@
 #include <keyspan/async/task.hpp>
 #include <keyspan/core/error.hpp>
 #include <keyspan/core/result.hpp>
+#include <keyspan/feed/divide.hpp>
 #include <keyspan/feed/feed.hpp>
 #include <keyspan/feed/feed_stream.hpp>
 #include <keyspan/feed/scripted_source.hpp>
@@ -538,6 +539,84 @@ TEST_CASE("to destroy a feed before the stream that reads it breaks a contract")
   CHECK(words.find("a feed outlives the streams that read it") != words.npos);
 }
 #endif
+
+TEST_CASE("a stream that is destroyed in flight gives the feed its own stop token back") {
+  keyspan::scripted_source<int, keyspan::cosmos_v2_scheme> source{cosmos_v2, 2};
+  source.write("redmond", 1);
+  test::suspending_source<decltype(source), true> slow{source};
+  keyspan::stop_source stop;
+  feed changes{slow, {.stop = stop.token()}};
+  {
+    auto stream = changes.stream();
+    std::optional<int> got;
+    auto const reader = [](auto& from, std::optional<int>& to) -> running {
+      auto item = co_await from.next();
+      if (item) to = *item;
+    }(stream, got);
+    slow.complete();
+    slow.complete();  // it knows the partitions, and reads
+    CHECK(slow.in_flight() == 1);
+  }
+  slow.is_ready = true;
+  std::size_t const before = source.reads().size();
+  CHECK(std::ranges::distance(changes) == 1);
+  CHECK(source.reads().size() > before);
+  CHECK(source.reads().back().stop == stop.token());
+  stop.request_stop();
+  auto const pages = changes.pages();
+  CHECK((*pages.begin()).error().code == errc::stopped);
+}
+
+// Opens a feed from a coroutine.
+template <class Feed>
+running open_it(Feed& changes, std::optional<keyspan::result<void>>& to) {
+  auto opening = changes.open_async();
+  to = co_await std::move(opening);
+}
+
+TEST_CASE("a feed is opened from a coroutine as it is from a thread") {
+  auto source = reviews_in(3, 30);
+  abandonable slow{source};
+  feed news{slow, {.start = keyspan::from_now}};
+  std::optional<keyspan::result<void>> opened;
+  {
+    auto const abandoned = open_it(news, opened);
+    CHECK(slow.in_flight() == 1);
+  }
+  CHECK_FALSE(opened);
+  auto const opener = open_it(news, opened);
+  slow.complete_all();
+  REQUIRE(opened);
+  CHECK(opened->has_value());
+  for (auto const& part : news.cursor().parts) CHECK_FALSE(part.from.is_start());
+  auto const asked = slow.suspensions;
+  auto const again = open_it(news, opened);  // is open
+  CHECK(again.is_done());
+  CHECK(slow.suspensions == asked);
+  CHECK(keyspan::divide(news, 2).value().size() == 2);  // and so waits for nobody
+  CHECK(slow.suspensions == asked);
+  source.write_many(10);
+  auto stream = news.stream();
+  story got;
+  auto const reader = read_items(stream, got);
+  slow.complete_all();
+  CHECK(sorted(got.numbers) == counted(30, 40));
+}
+
+TEST_CASE("opening a feed from a coroutine tells what went wrong, and can be tried again") {
+  keyspan::scripted_source<int, keyspan::cosmos_v2_scheme> source{cosmos_v2, 2};
+  test::suspending_source<decltype(source), true> slow{source};
+  feed news{slow, {.start = keyspan::from_now}};
+  std::optional<keyspan::result<void>> opened;
+  source.fail_next(keyspan::error{errc::unavailable});
+  auto const opener = open_it(news, opened);
+  slow.complete_all();
+  REQUIRE(opened);
+  CHECK(opened->error().code == errc::unavailable);
+  auto const again = open_it(news, opened);
+  slow.complete_all();
+  CHECK(opened->has_value());
+}
 
 TEST_CASE("a feed has one reader at a time") {
   auto source = reviews_in(2, 20);

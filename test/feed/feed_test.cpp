@@ -754,6 +754,20 @@ TEST_CASE("a source that gives items from now on has not understood") {
   CHECK(news.open().has_value());
 }
 
+TEST_CASE("a text that was kept of another container is refused when it is read") {
+  auto source = reviews_in(3, 9);
+  feed original{source};
+  REQUIRE(original.open().has_value());
+  auto kept = original.cursor();
+  CHECK(keyspan::cursor_of(source, kept.to_text()).value() == kept);
+  kept.container = "articles";
+  auto const refused = keyspan::cursor_of(source, kept.to_text());
+  REQUIRE_FALSE(refused.has_value());
+  CHECK(refused.error().to_text() ==
+        "wrong_container: the cursor was taken from container \"articles\", this one is "
+        "\"reviews\"");
+}
+
 TEST_CASE("a cursor that does not fit is refused, naming what is wrong") {
   auto source = reviews_in(3, 9);
   feed original{source};
@@ -842,6 +856,16 @@ TEST_CASE("the range that is read next comes first in the cursor") {
       break;
     }
   }
+}
+
+TEST_CASE("the charge of a list of partitions that failed is summed up as well") {
+  keyspan::scripted_source<int, keyspan::cosmos_v2_scheme> source{cosmos_v2, 2};
+  keyspan::error why{errc::unavailable};
+  why.wire.charge = 7;
+  source.fail_topology(why);
+  feed changes{source};
+  CHECK_FALSE(changes.open().has_value());
+  CHECK(changes.charge() == 7);
 }
 
 TEST_CASE("charges of pages and errors are summed up") {

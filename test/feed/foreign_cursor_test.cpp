@@ -280,6 +280,20 @@ TEST_CASE("the older form of .NET is read") {
   CHECK(keyed(R"("[]")").parts.front().range == v2_range{at(""), token128{0, 1}});
 }
 
+TEST_CASE("what contradicts itself is refused, and named") {
+  auto const elsewhere = [](std::string_view list) {
+    return refusal(R"({"V":0,"Rid":"r","Continuation":)" + std::string{list} +
+                   R"(,"PK":"[\"redmond\"]"})");  // 22E3...
+  };
+  CHECK(elsewhere(R"([{"token":"x","range":{"min":"","max":"10"}},)"
+                  R"({"token":"y","range":{"min":"30","max":"FF"}}])") ==
+        "invalid_range: .NET: Continuation: none of its ranges holds the key");
+  CHECK(elsewhere("[]") == "malformed: .NET: Continuation: it is empty");
+  CHECK(refusal(R"({"V":0,"Rid":"r","Continuation":[{"token":"x","range":{"min":"","max":"FF"}}],)"
+                R"("Range":{"min":"","max":"FF"},"PK":"[\"a\"]"})") ==
+        "malformed: .NET: it has more than one of Range, PK and PKRangeId");
+}
+
 TEST_CASE("bounds that count in or out become ranges that are half open") {
   auto const range = [](std::string_view json) {
     return reading(R"({"V":0,"Rid":"r","Continuation":[{"token":"x","range":)" + std::string{json} +
@@ -413,6 +427,22 @@ TEST_CASE("Python's states are read, whatever they call the mode") {
   CHECK(reading(python("AllVersionsAndDeletes",
                        R"({"Type": "PointInTime", "PointInTimeMs": 1700000000001})", python_all)) ==
         expected);
+}
+
+TEST_CASE("versions are looked at inside as well") {
+  CHECK(refusal(java(R"({"Type":"BEGINNING"})",
+                     R"("Continuation":{"V":2,"Rid":"r","Continuation":[]})")) ==
+        "unsupported: Java: V: version 1 is read, this is 2");
+  CHECK(
+      refusal(R"({"v":"v2","containerRid":"r","mode":"LatestVersion",)"
+              R"("startFrom":{"Type":"Beginning"},"continuation":{"v":"v9","continuation":[]}})") ==
+      "unsupported: Python: v: version v2 is read, this is v9");
+}
+
+TEST_CASE("a lease without a text begins at the beginning") {
+  CHECK(reading(java(R"({"Type":"LEASE","Etag":""})", R"("Range":{"min":"","max":"FF"})"))
+            .parts.front()
+            .from == from_beginning);
 }
 
 TEST_CASE("of Python's children only what was asked for is read") {
@@ -552,6 +582,8 @@ TEST_CASE("a feed range of each SDK is a scope") {
   CHECK(refused(java(R"({"Type":"NOW"})", R"("Range":{"min":"","max":"FF"})"))
             .starts_with("unsupported: this is a continuation"));
   CHECK(refused("{}").starts_with("malformed: a feed range has a member"));
+  CHECK(refused(R"({"Range":{"min":"","max":"FF"},"PK":"[\"a\"]"})") ==
+        "malformed: feed range: it has more than one of Range, PK and PKRangeId");
   CHECK(refused(R"({"Range":{"min":"10"}})") == "malformed: feed range: max: it is missing");
   CHECK(refused(R"({"PK":"a"})").starts_with("malformed: feed range: PK: "));
 }

@@ -265,6 +265,34 @@ TEST_CASE("a list that does not end is given up") {
         "long");
 }
 
+TEST_CASE("a service that never says that nothing is newer is told of, not asked for ever") {
+  for (std::string const& version : {std::string{"8"}, std::string{}}) {
+    keyspan::routing_refresh refresh{redis_cluster, {.most_standstills = 15}};
+    refresh.take({{slots("1", 0, 16'384)}, "8"});
+    for (int i = 0; i < 15; ++i) refresh.take({{slots("1", 0, 16'384)}, version});
+    REQUIRE(refresh.wants_page());
+    auto goes_on = refresh;
+    refresh.take({{slots("1", 0, 16'384)}, version});
+    REQUIRE_FALSE(refresh.wants_page());
+    CHECK(refresh.outcome().error().to_text() ==
+          "bad_response: page after page of the list of partitions ends at the version it was "
+          "asked with, and none says not_modified");
+    // A page that leads on counts them anew, and so does reading in full after an increment.
+    goes_on.take({{slots("1", 0, 16'384)}, "9"});
+    for (int i = 0; i < 15; ++i) goes_on.take({{slots("1", 0, 16'384)}, version});
+    REQUIRE(goes_on.wants_page());
+    goes_on.take({.not_modified = true});
+    CHECK(goes_on.outcome().has_value());
+  }
+  keyspan::routing_refresh anew{two_partitions(), {.most_standstills = 15}};
+  for (int i = 0; i < 15; ++i) anew.take({{slots("4", 0, 4, {"1", "2"})}, anew.version()});
+  anew.take({.not_modified = true});
+  REQUIRE(anew.reads_in_full());
+  anew.take({{slots("1", 0, 16'384)}, "9"});
+  for (int i = 0; i < 15; ++i) anew.take({{slots("1", 0, 16'384)}, "9"});
+  CHECK(anew.wants_page());
+}
+
 TEST_CASE("a refresh that is copied goes on twice") {
   slot_refresh one{redis_cluster};
   one.take({{slots("2", 0, 9)}, "1"});

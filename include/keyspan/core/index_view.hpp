@@ -9,6 +9,7 @@
 #include <concepts>
 #include <cstddef>
 #include <iterator>
+#include <memory>
 #include <ranges>
 #include <type_traits>
 #include <utility>
@@ -21,6 +22,17 @@ struct enable_view;
 }  // namespace ranges::ext
 
 namespace keyspan {
+
+namespace detail {
+
+// An element that was made for one look at it.
+template <class Element>
+struct held_element {
+  Element element;
+  constexpr Element* operator->() noexcept { return std::addressof(element); }
+};
+
+}  // namespace detail
 
 /// Steps through `owner[0]`, `owner[1]`, … of an owner that outlives it. Random access, whatever
 /// `operator[]` returns.
@@ -43,6 +55,15 @@ class index_iterator {
   constexpr std::size_t index() const noexcept { return at_; }
 
   constexpr reference operator*() const { return (*owner_)[at_]; }
+  /// To a member of the element, which where it is made for the occasion lives as long as the
+  /// expression.
+  constexpr auto operator->() const {
+    if constexpr (std::is_reference_v<reference>) {
+      return std::addressof(**this);
+    } else {
+      return detail::held_element<reference>{**this};
+    }
+  }
   constexpr reference operator[](difference_type n) const { return *(*this + n); }
 
   constexpr index_iterator& operator++() {

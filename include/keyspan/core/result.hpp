@@ -322,7 +322,7 @@ class [[nodiscard]] result {
 
   /// The error. Requires that there is no value.
   constexpr keyspan::error const& error() const {
-    expects(!has_value_, "error() is asked of a result that has one");
+    expects(!has_value_, "error() is asked where there is no value, and here is one");
     return error_;
   }
 
@@ -582,7 +582,7 @@ class [[nodiscard]] result<void> {
       detail::throw_failed(error_);
   }
   constexpr keyspan::error const& error() const {
-    expects(!has_value_, "error() is asked of a result that has one");
+    expects(!has_value_, "error() is asked where there is no value, and here is one");
     return error_;
   }
   constexpr keyspan::error error_or(keyspan::error const& other) const {

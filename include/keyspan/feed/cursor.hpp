@@ -585,6 +585,15 @@ class cursor_reader {
   std::string check_{};
 };
 
+// Whether a cursor was taken from the container that is to go on with it.
+template <token Token>
+result<void> of_container(composite_cursor<Token> const& from, std::string_view container) {
+  if (from.container == container) return {};
+  return fail(errc::wrong_container, "the cursor was taken from container \"",
+              std::string_view{from.container}.substr(0, 40), "\", this one is \"",
+              container.substr(0, 40), "\"");
+}
+
 template <class Cursor, class Scheme>
 result<Cursor> read_cursor(Scheme const& scheme, std::string_view text) {
   return cursor_reader<Cursor, Scheme>{scheme, text}.read();

@@ -70,7 +70,8 @@ template <hash_scheme Scheme>
   return shares;
 }
 
-/// The same of where a feed stands. Opens the feed, so that its parts are partitions. It goes on by
+/// The same of where a feed stands. Opens the feed, so that its parts are partitions; in a
+/// coroutine `co_await whole.open_async()` first, and this waits for nobody. The feed goes on by
 /// itself as before: read the shares in its stead. Errors: those of `open`, too.
 template <page_source Source>
 [[nodiscard]] result<std::vector<typename feed<Source>::cursor_type>> divide(feed<Source>& whole,

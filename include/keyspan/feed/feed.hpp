@@ -9,6 +9,7 @@
 #include <keyspan/async/clock.hpp>
 #include <keyspan/async/stop_token.hpp>
 #include <keyspan/async/sync_wait.hpp>
+#include <keyspan/async/task.hpp>
 #include <keyspan/core/contract.hpp>
 #include <keyspan/core/error.hpp>
 #include <keyspan/core/result.hpp>
@@ -62,6 +63,9 @@ class feed {
   /// Errors: those of the request (a cursor of another container, a key that does not fit), then
   /// those of the source.
   result<void> open() { return state().open(); }
+  /// The same, awaited: where the source answers on the thread that asks, `open` would wait for
+  /// ever. The feed outlives it.
+  task<result<void>> open_async() & { return detail::open_awaited(state()); }
 
   /// Its items until nothing is new; what a loop over the feed itself gives.
   feed_reading<Source> drain() & { return feed_reading<Source>{state()}; }
@@ -82,6 +86,7 @@ class feed {
   void items() && = delete;
   void pages() && = delete;
   void stream() && = delete;
+  void open_async() && = delete;
   template <clock Clock>
   void follow(Clock&, typename instant::duration) && = delete;
 
@@ -118,11 +123,15 @@ template <class Source>
 feed(Source&, feed_request<token_of_source<Source>>) -> feed<Source>;
 
 /// The cursor whose text was kept of a feed of this source. Errors: those of
-/// `composite_cursor::from_text`; one of another container is refused when it is read from.
+/// `composite_cursor::from_text`; `wrong_container` for one of another container.
 template <page_source Source>
 [[nodiscard]] result<composite_cursor<token_of_source<Source>>> cursor_of(Source const& source,
                                                                           std::string_view text) {
-  return composite_cursor<token_of_source<Source>>::from_text(source.scheme(), text);
+  auto read = composite_cursor<token_of_source<Source>>::from_text(source.scheme(), text);
+  if (!read) return read;
+  if (auto const own = detail::of_container(*read, source.container()); !own)
+    return unexpected{own.error()};
+  return read;
 }
 
 }  // namespace keyspan

@@ -122,11 +122,15 @@ class feed_progress {
     read_.session_token = session_token_;
     return read_;
   }
-  /// When the first of the ranges is to be asked that have nothing new. Requires that there is one.
+  /// When the first of the ranges is to be asked that have nothing new, and no later than the
+  /// deadline. Requires that there is one.
   instant due() const {
     expects(idle_.first != nobody, "somebody is waited for");
-    return parts_[idle_.first].due;
+    instant const due = parts_[idle_.first].due;
+    return read_.deadline ? (std::min)(due, *read_.deadline) : due;
   }
+  /// Whether it is too late to ask.
+  bool is_late(instant now) const noexcept { return read_.deadline && now >= *read_.deadline; }
 
   /// Takes what `topology` answered. Errors: those of `routing_refresh`.
   result<void> take(partition_page<token_type> answer) {
@@ -136,7 +140,13 @@ class feed_progress {
     auto newer = refresh_->outcome();
     refresh_.reset();
     if (!newer) return unexpected{newer.error()};
-    if (*newer != routing_) adopt(*std::move(newer));
+    auto const later = std::exchange(later_, std::nullopt);
+    if (*newer != routing_) {
+      adopt(*std::move(newer));
+    } else if (later && ready_.first != nobody) {
+      parts_[ready_.first].due = *later;
+      append(idle_, take_first(ready_));
+    }
     return {};
   }
 
@@ -167,6 +177,7 @@ class feed_progress {
   void pass(std::string_view continuation, bool nothing_new, instant due) {
     expects(shown_ != nobody && shown_ == ready_.first, "a page that was read is passed once");
     part& one = parts_[shown_];
+    if (one.at.from.text() != continuation) one.origin = ++origins_;
     one.at.from.advance(continuation);
     one.due = due;
     take_first(ready_);
@@ -175,14 +186,16 @@ class feed_progress {
   /// Looks at the error that `topology` gave, which is the caller's.
   void see(error const& why) noexcept { charge_ += why.wire.charge; }
   /// Looks at the error that a read gave. Whether it is dealt with: what to do next is then another
-  /// question; else it is the caller's.
-  bool absorb(error const& why) {
+  /// question; else it is the caller's. Where nobody knows yet who has the range, as while a split
+  /// is being completed, it is tried again at `later`, or at once where there is none.
+  bool absorb(error const& why, std::optional<instant> later = std::nullopt) {
     see(why);
     if (why.code != errc::range_gone || refreshes_ == most_refreshes) {
       refreshes_ = 0;
       return false;
     }
     ++refreshes_;
+    later_ = later;
     refresh_.emplace(routing_);
     return true;
   }
@@ -211,8 +224,9 @@ class feed_progress {
   struct part {
     keyspan::cursor<token_type> at;
     partition<token_type> const* owner = nullptr;
-    bool is_whole = false;  // all that the owner has
-    int standstills = 0;    // pages in a row that led nowhere
+    bool is_whole = false;     // all that the owner has
+    std::uint64_t origin = 0;  // of what page its text is
+    int standstills = 0;       // pages in a row that led nowhere
     instant due{};
     std::uint32_t after = nobody;
   };
@@ -279,10 +293,7 @@ class feed_progress {
   }
 
   result<void> resume(cursor_type from, range_type const& within) {
-    if (from.container != position_.container)
-      return fail(errc::wrong_container, "the cursor was taken from container \"",
-                  std::string_view{from.container}.substr(0, 40), "\", this one is \"",
-                  std::string_view{position_.container}.substr(0, 40), "\"");
+    if (auto const own = detail::of_container(from, position_.container); !own) return own;
     if (from.scheme != position_.scheme)
       return fail(errc::scheme_mismatch, "the cursor's tokens are of scheme ",
                   std::string_view{from.scheme}.substr(0, 30), ", the source's of ",
@@ -302,6 +313,7 @@ class feed_progress {
   }
   void add(keyspan::cursor<token_type> at) {
     parts_.push_back(part{std::move(at)});
+    if (!parts_.back().at.from.is_start()) parts_.back().origin = ++origins_;
     append(ready_, static_cast<std::uint32_t>(parts_.size() - 1));
   }
 
@@ -317,59 +329,79 @@ class feed_progress {
   void adopt(std::shared_ptr<routing_type const> newer) {
     std::vector<part> parts;
     parts.reserve(parts_.size() + newer->size());
-    line ready;
-    line idle;
-    place(*newer, ready_, parts, ready);
-    place(*newer, idle_, parts, idle);
+    each_in(ready_, [&](part const& one) { place(*newer, one, parts); });
+    std::size_t const ready = parts.size();
+    each_in(idle_, [&](part const& one) { place(*newer, one, parts); });
+    unite(parts);
+    line lines[2];
+    std::uint32_t kept = 0;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (!parts[i].owner) continue;
+      if (i != kept) parts[kept] = std::move(parts[i]);
+      append(parts, lines[i < ready ? 0 : 1], kept++);
+    }
+    parts.erase(parts.begin() + kept, parts.end());
     parts_ = std::move(parts);
-    ready_ = ready;
-    idle_ = idle;
+    ready_ = lines[0];
+    idle_ = lines[1];
     shown_ = nobody;
     routing_ = std::move(newer);
   }
-  void place(routing_type const& newer, line const& old, std::vector<part>& parts, line& to) const {
-    each_in(old, [&](part const& one) {
-      for (auto const& owner : newer.overlapping(one.at.range)) {
-        auto const range = *intersection(owner.range, one.at.range);
-        if (to.last != nobody && joins(parts[to.last], range, owner, one)) continue;
-        parts.push_back(
-            part{{range, one.at.from}, &owner, range == owner.range, one.standstills, one.due});
-        append(parts, to, static_cast<std::uint32_t>(parts.size() - 1));
-      }
-    });
-  }
-  // Neighbours in one partition that stand at the same place are one again, so that splits and
-  // merges in turn do not leave ever more parts.
-  static bool joins(part& before, range_type const& range, partition<token_type> const& owner,
-                    part const& one) {
-    if (before.owner != &owner || !(before.at.from == one.at.from)) return false;
-    if (adjacent(before.at.range, range)) {
-      before.at.range = join(before.at.range, range);
-    } else if (adjacent(range, before.at.range)) {
-      before.at.range = join(range, before.at.range);
-    } else {
-      return false;
+  static void place(routing_type const& newer, part const& one, std::vector<part>& parts) {
+    for (auto const& owner : newer.overlapping(one.at.range)) {
+      parts.push_back(one);
+      part& placed = parts.back();
+      placed.at.range = *intersection(owner.range, one.at.range);
+      placed.owner = &owner;
+      placed.is_whole = placed.at.range == owner.range;
+      placed.after = nobody;
     }
-    before.is_whole = before.at.range == owner.range;
-    before.due = (std::min)(before.due, one.due);
-    return true;
+  }
+  // Neighbours in one partition that stand where one page of both has left them, or at the same
+  // start, are one again: the first of them in the line, the others without an owner. Texts that
+  // are merely equal tell nothing: each was given for a range, and a source need not have an answer
+  // for both ranges together.
+  static void unite(std::vector<part>& parts) {
+    std::vector<std::uint32_t> sorted(parts.size());
+    for (std::uint32_t i = 0; i < sorted.size(); ++i) sorted[i] = i;
+    std::sort(sorted.begin(), sorted.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return parts[a].at.range < parts[b].at.range;
+    });
+    std::uint32_t left = nobody;
+    for (std::uint32_t const right : sorted) {
+      if (left == nobody || !stand_together(parts[left], parts[right])) {
+        left = right;
+        continue;
+      }
+      auto const whole = join(parts[left].at.range, parts[right].at.range);
+      auto const due = (std::min)(parts[left].due, parts[right].due);
+      auto const [first, second] = std::minmax(left, right);
+      parts[first].at.range = whole;
+      parts[first].due = due;
+      parts[first].is_whole = whole == parts[first].owner->range;
+      parts[second].owner = nullptr;
+      left = first;
+    }
+  }
+  static bool stand_together(part const& left, part const& right) {
+    return left.owner == right.owner && left.origin == right.origin &&
+           adjacent(left.at.range, right.at.range) && left.at.from == right.at.from;
   }
 
   void wake(instant now) {
-    while (idle_.first != nobody && parts_[idle_.first].due <= now) {
-      std::uint32_t const woken = idle_.first;
-      take_first(idle_);
-      append(ready_, woken);
-    }
+    while (idle_.first != nobody && parts_[idle_.first].due <= now)
+      append(ready_, take_first(idle_));
   }
 
   template <class F>
   void each_in(line const& which, F f) const {
     for (std::uint32_t i = which.first; i != nobody; i = parts_[i].after) f(parts_[i]);
   }
-  void take_first(line& from) {
-    from.first = std::exchange(parts_[from.first].after, nobody);
+  std::uint32_t take_first(line& from) {
+    std::uint32_t const first = from.first;
+    from.first = std::exchange(parts_[first].after, nobody);
     if (from.first == nobody) from.last = nobody;
+    return first;
   }
   void append(line& to, std::uint32_t one) { append(parts_, to, one); }
   static void append(std::vector<part>& parts, line& to, std::uint32_t one) {
@@ -400,8 +432,10 @@ class feed_progress {
   std::vector<part> parts_{};
   line ready_{};
   line idle_{};
-  std::uint32_t shown_ = nobody;  // the part that is read, or was read last
-  int refreshes_ = 0;             // in a row
+  std::uint32_t shown_ = nobody;    // the part that is read, or was read last
+  std::uint64_t origins_ = 0;       // how many pages have left a text
+  int refreshes_ = 0;               // in a row
+  std::optional<instant> later_{};  // when to try a range again of which nothing new is known
   double charge_ = 0;
 };
 

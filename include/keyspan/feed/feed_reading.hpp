@@ -133,7 +133,10 @@ class feed_state {
     if (!progress_.sound()) return stop_asking(progress_.sound().error());
     if (progress_.stop().stop_requested())
       return stop_asking(error{errc::stopped, "the reading of the feed was stopped"});
-    auto const next = next_question(manner);
+    std::optional<instant> const now = manner.now();
+    if (now && progress_.is_late(*now))
+      return stop_asking(error{errc::timed_out, "the deadline of the feed has passed"});
+    auto const next = next_question(manner, now);
     if (next == feed_question::none) outcome_ = feed_outcome::end;
     return next;
   }
@@ -258,7 +261,9 @@ class feed_state {
   void look_at_answer(Manner const& manner) {
     result<page_type>& answer = *current_;
     if (!answer) [[unlikely]] {
-      if (!progress_.absorb(answer.error())) outcome_ = feed_outcome::failed;
+      std::optional<instant> later;
+      if constexpr (waits<Manner>) later = manner.due();
+      if (!progress_.absorb(answer.error(), later)) outcome_ = feed_outcome::failed;
       return;
     }
     if (auto const sound = progress_.accept(*answer); !sound) [[unlikely]] {
@@ -274,11 +279,11 @@ class feed_state {
   }
 
   template <class Manner>
-  feed_question next_question(Manner const& manner) {
+  feed_question next_question(Manner const&, std::optional<instant> now) {
     if constexpr (std::same_as<Manner, opening>) {
       return progress_.next_to_open();
     } else {
-      return progress_.next(manner.now());
+      return progress_.next(now);
     }
   }
   feed_question stop_asking(error const& why) {

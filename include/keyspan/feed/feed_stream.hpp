@@ -8,6 +8,7 @@
 #include <keyspan/async/async_stream.hpp>
 #include <keyspan/async/awaitable.hpp>
 #include <keyspan/async/stop_token.hpp>
+#include <keyspan/async/task.hpp>
 #include <keyspan/core/error.hpp>
 #include <keyspan/core/result.hpp>
 #include <keyspan/feed/feed_reading.hpp>
@@ -126,6 +127,16 @@ async_stream<result<typename Source::page_type>> stream_of(feed_state<Source>& s
     co_yield state.answer();
     if (is_last) co_return;
   }
+}
+
+// A stream that fixes where the feed begins, and gives nothing but an error.
+template <page_source Source>
+task<result<void>> open_awaited(feed_state<Source>& state) {
+  if (state.is_in_a_page() || state.is_open()) co_return result<void>{};
+  auto asking = stream_of(state, opening{});
+  auto const* const failure = co_await asking.next();
+  if (failure) co_return unexpected{failure->error()};
+  co_return result<void>{};
 }
 
 }  // namespace detail

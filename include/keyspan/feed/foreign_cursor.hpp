@@ -432,6 +432,10 @@ class foreign_reader {
                                std::array<std::string_view, 5>{"Range", "PK", "PKRangeId",
                                                                "minInclusive", "maxExclusive"});
     if (refusal_) return std::nullopt;
+    if (found.has("Range") + found.has("PK") + found.has("PKRangeId") > 1) {
+      refuse(error{errc::malformed, form_, ": it has more than one of Range, PK and PKRangeId"});
+      return std::nullopt;
+    }
     if (found.has("Range")) return scope_of_range(range_of(found["Range"], "Range"));
     if (!found["PK"].empty()) return scope_of_key_json("PK", found["PK"], how);
     if (found.has("PKRangeId")) return scope_of_id("PKRangeId", found["PKRangeId"]);
@@ -541,6 +545,7 @@ class foreign_reader {
     bool const is_key = whole && whole->key;
     if (is_key) made_.key = whole->key;
     range_type const* const limit = whole && !whole->is_by_id ? &whole->ranges.front() : nullptr;
+    if (entries.empty()) refuse(member, errc::malformed, "it is empty");
     for (entry const& one : entries) {
       auto from = continued("token", one.token, begin);
       if (is_key && entries.size() == 1) {
@@ -558,6 +563,8 @@ class foreign_reader {
                " lies outside of what is read");
       }
     }
+    if (!refusal_ && made_.parts.empty())
+      refuse(member, errc::invalid_range, "none of its ranges holds the key");
   }
 
   // {"V":2,"Rid","Continuation":[{"FeedRange","State"}]}, and the older form, where the array is as
@@ -619,6 +626,15 @@ class foreign_reader {
     return continuation{from_time{time_in("State.startTime", found["startTime"])}, std::move(text)};
   }
 
+  void see_java_version(std::string_view json) {
+    if (std::int64_t const version = integer_in("V", json); !refusal_ && version != 1)
+      refuse("V", errc::unsupported, "version 1 is read, this is ", version);
+  }
+  void see_python_version(std::string_view json) {
+    if (std::string const version = string_in("v", json); !refusal_ && version != "v2")
+      refuse("v", errc::unsupported, "version v2 is read, this is ", inline_text<20>{version});
+  }
+
   // {"V":1,"Rid","Mode","StartFrom","Continuation":{"Rid","Continuation":[…],"Range"}}; where
   // nothing was read yet the range stands outside.
   void read_java(std::string_view json) {
@@ -626,8 +642,7 @@ class foreign_reader {
     auto const top =
         members(form_, json,
                 std::array<std::string_view, 5>{"V", "Rid", "Mode", "StartFrom", "Continuation"});
-    if (std::int64_t const version = integer_in("V", top["V"]); !refusal_ && version != 1)
-      refuse("V", errc::unsupported, "version 1 is read, this is ", version);
+    see_java_version(top["V"]);
     read_rid("Rid", top["Rid"]);
     read_mode("Mode", top["Mode"]);
     start const begin = start_in("StartFrom", top["StartFrom"]);
@@ -644,8 +659,7 @@ class foreign_reader {
     auto const top = members(
         form_, json,
         std::array<std::string_view, 5>{"v", "containerRid", "mode", "startFrom", "continuation"});
-    if (std::string const version = string_in("v", top["v"]); !refusal_ && version != "v2")
-      refuse("v", errc::unsupported, "version v2 is read, this is ", inline_text<20>{version});
+    see_python_version(top["v"]);
     read_rid("containerRid", top["containerRid"]);
     read_mode("mode", top["mode"]);
     start const begin = start_in("startFrom", top["startFrom"]);
@@ -654,7 +668,9 @@ class foreign_reader {
 
   void read_continuation(std::string_view json, std::string_view rid, std::string_view list,
                          start const& begin) {
-    auto const found = members(list, json, std::array<std::string_view, 2>{rid, list});
+    auto const found = members(list, json, std::array<std::string_view, 4>{rid, list, "V", "v"});
+    if (found.has("V")) see_java_version(found["V"]);
+    if (found.has("v")) see_python_version(found["v"]);
     see_same_rid(rid, found[rid]);
     if (refusal_) return;
     auto whole = scope_of_continuation(json, key_text::value);

@@ -39,6 +39,9 @@ struct routing_refresh_options {
   /// How many pages a list has at most. A service that never says it has no more is not asked for
   /// ever.
   std::size_t most_pages = 10'000;
+  /// How many pages in a row may end at the very version they were asked with. Where one more does,
+  /// the service has forgotten to say `not_modified`.
+  std::size_t most_standstills = 100;
 };
 
 /// One reading of the list of partitions, from the version known to the newest one.
@@ -90,6 +93,12 @@ class routing_refresh {
     if (pages_ == options_.most_pages)
       return fail_with(fail(errc::too_large, "the list of partitions goes on after ",
                             options_.most_pages, " pages; raise most_pages if it is so long"));
+    bool const stands_still = page.version.empty() || page.version == version_;
+    standstills_ = stands_still ? standstills_ + 1 : 0;
+    if (standstills_ > options_.most_standstills)
+      return fail_with(fail(errc::bad_response,
+                            "page after page of the list of partitions ends at the version it was "
+                            "asked with, and none says not_modified"));
     // The version last: what is not kept has to be asked for again.
     listed_.insert(listed_.end(), std::make_move_iterator(page.partitions.begin()),
                    std::make_move_iterator(page.partitions.end()));
@@ -100,7 +109,8 @@ class routing_refresh {
   /// The newest snapshot, or the one known where nothing has changed: the same object.
   /// Errors, what is known being as good as before: those of `routing::from_list` where the list in
   /// full is not whole, which passes, so read it again after a wait; `bad_response` for a page that
-  /// leaves no version to go on from; `too_large` for a list without end. Requires `!wants_page()`.
+  /// leaves no version to go on from, and for the last of too many in a row that end where they
+  /// began; `too_large` for a list without end. Requires `!wants_page()`.
   result<std::shared_ptr<routing_type const>> const& outcome() const {
     expects(is_done_, "a refresh has an outcome when it wants no more pages");
     return outcome_;
@@ -119,6 +129,7 @@ class routing_refresh {
     reached.swap(version_);
     auto list = std::exchange(listed_, {});
     pages_ = 0;
+    standstills_ = 0;
     if (reads_in_full_)
       return done(shared(routing_type::from_list(scheme_, std::move(list), std::move(reached))));
     if (auto newer = known_->updated(std::move(list), std::move(reached)))
@@ -147,6 +158,7 @@ class routing_refresh {
   std::vector<partition<token_of_scheme<Scheme>>> listed_{};
   std::string version_{};
   std::size_t pages_ = 0;
+  std::size_t standstills_ = 0;  // in a row
   bool reads_in_full_ = true;
   bool is_done_ = false;
   result<std::shared_ptr<routing_type const>> outcome_{};
