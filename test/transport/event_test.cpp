@@ -16,8 +16,9 @@ using keyspan::event_kind;
 using namespace std::chrono_literals;
 
 TEST_CASE("an event reads as a line, and says nothing that is not there") {
-  CHECK(event{.operation = "upsert", .partition = "3", .endpoint = "shop", .items = 1, .status = 201}
-            .to_text() == "answered upsert in 3 from shop: status 201, 1 item");
+  CHECK(
+      event{.operation = "upsert", .partition = "3", .endpoint = "shop", .items = 1, .status = 201}
+          .to_text() == "answered upsert in 3 from shop: status 201, 1 item");
   CHECK(event{.kind = event_kind::repeating,
               .operation = "GET",
               .endpoint = "localhost:8081",

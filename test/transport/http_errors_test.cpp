@@ -27,11 +27,10 @@ std::optional<errc> code_of(std::uint16_t status) {
 
 TEST_CASE("every status is a success or an error, and the named ones have their own") {
   constexpr std::pair<std::uint16_t, errc> named[]{
-      {401, errc::unauthorized},     {403, errc::forbidden},   {404, errc::not_found},
-      {407, errc::unauthorized},     {408, errc::timed_out},   {409, errc::already_exists},
-      {410, errc::range_gone},       {412, errc::precondition_failed},
-      {413, errc::too_large},        {429, errc::throttled},   {449, errc::contended},
-      {503, errc::unavailable},
+      {401, errc::unauthorized}, {403, errc::forbidden},           {404, errc::not_found},
+      {407, errc::unauthorized}, {408, errc::timed_out},           {409, errc::already_exists},
+      {410, errc::range_gone},   {412, errc::precondition_failed}, {413, errc::too_large},
+      {429, errc::throttled},    {449, errc::contended},           {503, errc::unavailable},
   };
   for (std::uint16_t status = 0; status < 1000; ++status) {
     std::optional<errc> wanted = errc::bad_response;
@@ -54,8 +53,7 @@ TEST_CASE("an error says where it came from, and after how many attempts") {
 }
 
 std::uint32_t wait_of(keyspan::header_list headers) {
-  return http_errors{}(response{.status = 429, .headers = std::move(headers)})
-      ->wire.retry_after_ms;
+  return http_errors{}(response{.status = 429, .headers = std::move(headers)})->wire.retry_after_ms;
 }
 
 TEST_CASE("how long to wait is read in milliseconds, or in seconds, and never guessed") {

@@ -72,9 +72,7 @@ TEST_CASE("a batch can be copied and executed again") {
 TEST_CASE("the example of a batch reads as it should") {
   // [region: example]
   keyspan::item_batch<review> work{"redmond"};
-  work.create({"r-1", 5})
-      .patch("r-2", [](review& one) { one.rating = 4; })
-      .remove("r-3");
+  work.create({"r-1", 5}).patch("r-2", [](review& one) { one.rating = 4; }).remove("r-3");
   // [end: example]
   CHECK(work.size() == 3);
 }

@@ -46,7 +46,8 @@ TEST_CASE("adding a header keeps those that are there, and removing takes all") 
 }
 
 template <class Headers>
-concept looks_into_temporary = requires(Headers headers) { static_cast<Headers&&>(headers).find(""); };
+concept looks_into_temporary =
+    requires(Headers headers) { static_cast<Headers&&>(headers).find(""); };
 static_assert(!looks_into_temporary<header_list>);
 
 TEST_CASE("the example of messages reads as it should") {

@@ -1,4 +1,5 @@
-// test/transport/retry_policy_test.cpp — every error with every kind of request, and how waits grow.
+// test/transport/retry_policy_test.cpp — every error with every kind of request, and how waits
+// grow.
 #include <keyspan/async/clock.hpp>
 #include <keyspan/core/error.hpp>
 #include <keyspan/transport/message.hpp>
@@ -65,9 +66,8 @@ constexpr bool waits_double_up_to_the_longest() {
   instant::duration const wanted[]{10ms, 20ms, 40ms, 80ms, 160ms, 320ms, 640ms, 1000ms, 1000ms};
   for (int i = 0; i < 9; ++i) check(wait_before_retry(steady, failing(i + 1, why)) == wanted[i]);
   check(!wait_before_retry(steady, failing(10, why)));
-  retry_policy const patient{.most_attempts = 1'000'000,
-                             .longest_wait = (instant::duration::max)(),
-                             .jitter = 0};
+  retry_policy const patient{
+      .most_attempts = 1'000'000, .longest_wait = (instant::duration::max)(), .jitter = 0};
   check(!wait_before_retry(patient, failing(500'000, why)));  // beyond its budget, and no overflow
   return true;
 }

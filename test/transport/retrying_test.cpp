@@ -96,11 +96,11 @@ TEST_CASE("a request is sent again after the waits of its policy, just as it was
     when.push_back(at);
   }
   CHECK(when == std::vector<keyspan::instant::duration>{0ms, 120ms, 140ms, 180ms});
-  CHECK(in.events ==
-        std::vector<std::string>{"repeating PUT: throttled, status 429, in 120 ms",
-                                 "repeating PUT: unavailable, status 503, after 2 attempts, in 20 ms",
-                                 "repeating PUT: not_connected, after 3 attempts, in 40 ms",
-                                 "answered PUT: status 200, after 4 attempts"});
+  CHECK(in.events == std::vector<std::string>{
+                         "repeating PUT: throttled, status 429, in 120 ms",
+                         "repeating PUT: unavailable, status 503, after 2 attempts, in 20 ms",
+                         "repeating PUT: not_connected, after 3 attempts, in 40 ms",
+                         "answered PUT: status 200, after 4 attempts"});
 }
 
 TEST_CASE("what is given up is answered with what came last") {
@@ -149,8 +149,8 @@ TEST_CASE("a stop ends a wait at once") {
   in.wire.answers.assign(20, status(429, "10000"));
   keyspan::stop_source stopping;
   request const asked{.stop = stopping.token()};
-  auto both = keyspan::when_all(in.again.send(asked),
-                                stop_at(in.clock, in.clock.now() + 3s, stopping));
+  auto both =
+      keyspan::when_all(in.again.send(asked), stop_at(in.clock, in.clock.now() + 3s, stopping));
   auto const [got, none] = in.loop.complete(std::move(both), in.clock);
   REQUIRE_FALSE(got.has_value());
   CHECK(got.error().code == errc::stopped);

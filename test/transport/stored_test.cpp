@@ -26,9 +26,12 @@ using keyspan::detail::named_item;
 
 // All kinds of values, among them such as would run into each other if they were only put together.
 std::vector<partition_key> values() {
-  std::vector<partition_key> all{partition_key{keyspan::undefined}, partition_key{keyspan::null},
-                                 partition_key{true},               partition_key{false},
-                                 partition_key{0},                  partition_key{-1.5},
+  std::vector<partition_key> all{partition_key{keyspan::undefined},
+                                 partition_key{keyspan::null},
+                                 partition_key{true},
+                                 partition_key{false},
+                                 partition_key{0},
+                                 partition_key{-1.5},
                                  partition_key{1e300}};
   for (std::string_view const text : {"", "a", "b", "ab", "\x04", "\x01", "0"})
     all.emplace_back(text);
@@ -77,7 +80,7 @@ TEST_CASE("no name under a key begins with another key") {
 }
 
 std::shared_ptr<keyspan::detail::stored_version<int> const> version(int document) {
-  item_name const name{partition_key{"redmond"}, key_value{"r-1"}};
+  item_name const name{partition_key_view{"redmond"}, key_value{"r-1"}};
   return std::make_shared<keyspan::detail::stored_version<int> const>(
       keyspan::detail::stored_version<int>{
           .document = document, .name = std::string{name.view()}, .etag = 0xAB, .lsn = 7});
@@ -107,13 +110,13 @@ TEST_CASE("nothing stored is looked at in vain") {
 }
 
 template <class Item>
-concept gives_id_of_temporary = requires(Item item) { static_cast<Item&&>(item).id(); };
-static_assert(gives_id_of_temporary<stored<int> const&> == true);
+concept gives_borrowed_id = requires(Item&& item) { static_cast<Item&&>(item).id(); };
+static_assert(gives_borrowed_id<stored<int> const&> && !gives_borrowed_id<stored<int>>);
 
 TEST_CASE("every kind of change has a name of its own") {
   std::set<std::string> names;
-  for (auto const kind : {change_kind::created, change_kind::replaced, change_kind::removed,
-                          change_kind::expired})
+  for (auto const kind :
+       {change_kind::created, change_kind::replaced, change_kind::removed, change_kind::expired})
     names.emplace(name_of(kind));
   CHECK(names.size() == 4);
 }

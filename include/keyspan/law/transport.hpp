@@ -64,7 +64,8 @@ class transport_check {
       "a request whose deadline has passed is not sent";
   static constexpr std::string_view flight_law =
       "a request that is stopped in flight ends, as stopped or with its response";
-  static constexpr std::string_view after_law = "a transport is as good as before when it has failed";
+  static constexpr std::string_view after_law =
+      "a transport is as good as before when it has failed";
 
  public:
   transport_check(Transport& over, Echo const& echo, law::transport_options options)
@@ -93,7 +94,8 @@ class transport_check {
     }
     return body;
   }
-  static finding refused(std::string_view law, std::string_view about, result<response> const& got) {
+  static finding refused(std::string_view law, std::string_view about,
+                         result<response> const& got) {
     if (!got) return finding{law, about, ": ", name_of(got.error().code), ", ", got.error().text};
     return finding{law, about, ": status ", got->status, ", ", got->body.size(), " bytes"};
   }
@@ -113,8 +115,8 @@ class transport_check {
       if (!got || got->status < 200 || got->status >= 300)
         return refused(answer_law, "a body of so many bytes was sent", got);
       if (got->body != body)
-        return finding{body_law, size, " bytes were sent, ", got->body.size(), " came back",
-                       got->body.size() == size ? ", others" : ""};
+        return finding{body_law,         size,         " bytes were sent, ",
+                       got->body.size(), " came back", got->body.size() == size ? ", others" : ""};
       if (options_.served && options_.served() - before != 1)
         return finding{once_law, "the service saw ", options_.served() - before, " of it"};
     }

@@ -2,7 +2,8 @@
 // sometimes not at all.
 //
 //   delay_next(20ms)   fail_next(errc::throttled)   lose_next()        by a script
-//   {.unavailable = 5, .delayed = 50, .seed = 7}                       by chance, the same each time
+//   {.unavailable = 5, .delayed = 50, .seed = 7}                       by chance, the same each
+//   time
 #pragma once
 
 #include <keyspan/async/clock.hpp>
@@ -56,12 +57,12 @@ struct fault_chances {
 
 /// A container that models the same and is asked the same, through which everything can go wrong on
 /// demand. What is delayed waits by the clock, so operations that were begun together are done, and
-/// answered, in another order. Container and clock outlive it. As safe to use from several threads as
-/// they are.
+/// answered, in another order. Container and clock outlive it. As safe to use from several threads
+/// as they are.
 ///
-/// What a script says strikes first: the next operations, whatever they are, each taking one fault of
-/// each kind. Then chance strikes where it is asked to, drawn from its seed: the same for the same
-/// operations in the same order.
+/// What a script says strikes first: the next operations, whatever they are, each taking one fault
+/// of each kind. Then chance strikes where it is asked to, drawn from its seed: the same for the
+/// same operations in the same order.
 ///
 /// Destruction: that of a task which waits by the clock.
 template <class Container, clock Clock>
@@ -127,9 +128,8 @@ class faulty {
   // ---- what the container does -----------------------------------------------------------------
 
   answering<answer_type> create(document_type document) {
-    return perform<answer_type>(true, {}, [document = std::move(document)](Container& on) {
-      return on.create(document);
-    });
+    return perform<answer_type>(
+        true, {}, [document = std::move(document)](Container& on) { return on.create(document); });
   }
   answering<answer_type> upsert(document_type document, write_options options = {}) {
     return perform<answer_type>(
@@ -203,14 +203,14 @@ class faulty {
                         std::string{request.partition},
                         std::string{request.session_token},
                         request.key ? std::optional{*request.key} : std::nullopt};
-    return perform<page_type>(
-        false, {request.stop, request.deadline}, [asked = std::move(asked)](Container& on) {
-          read_request told = asked.told;
-          told.partition = asked.partition;
-          told.session_token = asked.session_token;
-          told.key = asked.key ? &*asked.key : nullptr;
-          return on.read(asked.range, asked.from, told);
-        });
+    return perform<page_type>(false, {request.stop, request.deadline},
+                              [asked = std::move(asked)](Container& on) {
+                                read_request told = asked.told;
+                                told.partition = asked.partition;
+                                told.session_token = asked.session_token;
+                                told.key = asked.key ? &*asked.key : nullptr;
+                                return on.read(asked.range, asked.from, told);
+                              });
   }
   answering<partition_page<token_type>> topology(std::string const& known) {
     return perform<partition_page<token_type>>(

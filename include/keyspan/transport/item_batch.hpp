@@ -108,9 +108,8 @@ class item_batch {
   using what = detail::item_operation;
 
   item_batch& add(what kind, T document, write_options options) {
-    operations_.push_back({.what = kind,
-                           .document = std::move(document),
-                           .if_match = std::string{options.if_match}});
+    operations_.push_back(
+        {.what = kind, .document = std::move(document), .if_match = std::string{options.if_match}});
     return *this;
   }
   template <key_input Id>

@@ -86,7 +86,8 @@ inline constexpr double units_of_read = 1;
 inline constexpr double units_of_write = 5;
 
 constexpr double units_for(std::uint64_t bytes, double each) {
-  return each * static_cast<double>((std::max)(std::uint64_t{1}, bytes / 1024 + (bytes % 1024 != 0)));
+  return each *
+         static_cast<double>((std::max)(std::uint64_t{1}, bytes / 1024 + (bytes % 1024 != 0)));
 }
 
 // Whatever `token_of` takes, looked at as a key; what makes one lives while it is looked at.
@@ -126,8 +127,8 @@ concept views_as_key = requires(Key const& key) { view_of_key(key); };
 /// a function that was given, changes nothing.
 ///
 /// Errors of all that have a key: `key_mismatch` for one with another number of values than the
-/// definition has paths; `throttled`, with the time to wait, where the partition's request units are
-/// used up.
+/// definition has paths; `throttled`, with the time to wait, where the partition's request units
+/// are used up.
 template <std::copyable T, hash_scheme Scheme = any_scheme>
 class memory_container {
  public:
@@ -223,8 +224,8 @@ class memory_container {
   /// The changes of a range, from a position on. Feeds of all versions begin from now or where one
   /// was left. Errors: `range_gone`, status 410/1002; `malformed` for a continuation that this
   /// container never gave; `position_lost` for one further back than versions are kept;
-  /// `unsupported`; `session_not_available`; `stopped`. Deadlines are not looked at: an answer takes
-  /// no time.
+  /// `unsupported`; `session_not_available`; `stopped`. Deadlines are not looked at: an answer
+  /// takes no time.
   answering<page_type> read(range_type const& range, continuation const& from,
                             read_request const& request) {
     return {page_for(range, from, request)};
@@ -305,8 +306,8 @@ class memory_container {
     auto const units = request_units_.load(std::memory_order_relaxed);
     for (planned_split const& needed : splits_needed(held, units, options_.limits)) {
       auto const& one = now->map.values()[needed.index];
-      auto const parts = divide_locked(
-          one, [&](own_partition& full) { return cuts_of(full, needed.parts); });
+      auto const parts =
+          divide_locked(one, [&](own_partition& full) { return cuts_of(full, needed.parts); });
       if (!parts) return unexpected{parts.error()};
     }
     return owners_.pin()->map.size();
@@ -337,8 +338,7 @@ class memory_container {
     std::vector<range_type> ranges{whole};
     if constexpr (splittable_scheme<Scheme>) {
       std::vector<token_type> cuts;
-      for (std::size_t i = 1; i < partitions; ++i)
-        cuts.push_back(scheme.boundary(i, partitions));
+      for (std::size_t i = 1; i < partitions; ++i) cuts.push_back(scheme.boundary(i, partitions));
       ranges = keyspan::split(whole, std::span<token_type const>{cuts});
     }
     std::vector<owned_range<token_type, own_pointer>> owned;
@@ -413,10 +413,7 @@ class memory_container {
   }
   void tell_topology(event_kind kind, std::string_view id, std::size_t parts) {
     if (options_.on_event)
-      options_.on_event({.kind = kind,
-                         .partition = id,
-                         .endpoint = options_.name,
-                         .items = parts});
+      options_.on_event({.kind = kind, .partition = id, .endpoint = options_.name, .items = parts});
   }
 
   // ---- where things are ------------------------------------------------------------------------
@@ -437,8 +434,9 @@ class memory_container {
   }
   result<token_type> token_in(partition_key_view const& key) const {
     if (key.size() != paths_) [[unlikely]]
-      return unexpected{refusal(errc::key_mismatch, 400, "too ", key.size() < paths_ ? "few" : "many",
-                                " values: the key has ", key.size(), ", the container has ", paths_,
+      return unexpected{refusal(errc::key_mismatch, 400, "too ",
+                                key.size() < paths_ ? "few" : "many", " values: the key has ",
+                                key.size(), ", the container has ", paths_,
                                 paths_ == 1 ? " path" : " paths")};
     return token_of(scheme_, key);
   }
@@ -505,9 +503,9 @@ class memory_container {
           id == own.who.id ||
           std::find(own.who.parents.begin(), own.who.parents.end(), id) != own.who.parents.end();
       if (!is_about_it || lsn <= own.lsn()) continue;
-      error why = refusal(own, errc::session_not_available, 404, "partition ",
-                          std::string_view{own.who.id}, " has come to ", own.lsn(),
-                          ", the session to ", lsn);
+      error why =
+          refusal(own, errc::session_not_available, 404, "partition ", std::string_view{own.who.id},
+                  " has come to ", own.lsn(), ", the session to ", lsn);
       why.wire.substatus = 1002;
       return why;
     }
@@ -645,14 +643,17 @@ class memory_container {
     auto const found = place(key, id);
     if (!found) return refused(about, found.error());
     for (;;) {
-      auto seen = at_owner(found->token, about, [&](own_partition& own, std::size_t) -> result<pointer> {
-        pointer there = own.find(found->name);
-        if (there && (options.if_match.empty() || detail::etag_text(there->etag) == options.if_match))
-          return there;
-        plan none;
-        auto const why = planned(own, none, what::patch, found->name, nullptr, options.if_match);
-        return unexpected{why.error()};
-      });
+      auto seen =
+          at_owner(found->token, about, [&](own_partition& own, std::size_t) -> result<pointer> {
+            pointer there = own.find(found->name);
+            if (there &&
+                (options.if_match.empty() || detail::etag_text(there->etag) == options.if_match))
+              return there;
+            plan none;
+            auto const why =
+                planned(own, none, what::patch, found->name, nullptr, options.if_match);
+            return unexpected{why.error()};
+          });
       if (!seen) return refused(about, seen.error());
       T changed = (*seen)->document;
       if (auto const done = detail::patched(changed, f); !done) return refused(about, done.error());
@@ -717,8 +718,9 @@ class memory_container {
       if (!prepared.back()) continue;
       bytes += (*prepared.back())->bytes;
       if (!std::string_view{(*prepared.back())->name}.starts_with(prefix.view()))
-        prepared.back() = unexpected{refusal(
-            errc::key_mismatch, 400, "a batch is about one key, and this document has another one")};
+        prepared.back() =
+            unexpected{refusal(errc::key_mismatch, 400,
+                               "a batch is about one key, and this document has another one")};
     }
     if (bytes > options_.largest_batch)
       return unexpected{refusal(errc::too_large, 413, "a batch has ", options_.largest_batch,
@@ -758,8 +760,7 @@ class memory_container {
                                        std::size_t number, result<pointer> const& prepared) {
     if (!prepared) return unexpected{prepared.error()};
     auto const& one = work.operations()[number];
-    if (*prepared)
-      return planned(own, all, one.what, (*prepared)->name, *prepared, one.if_match);
+    if (*prepared) return planned(own, all, one.what, (*prepared)->name, *prepared, one.if_match);
     detail::item_name const name{partition_key_view{work.key()}, one.id[0]};
     if (one.what == what::remove)
       return planned(own, all, one.what, name.view(), nullptr, one.if_match);
@@ -819,7 +820,7 @@ class memory_container {
     told about{"read_many"};
     auto answer = read_all(ids, about);
     if (answer)
-      for (auto const& item : answer->items) about.items += item ? 1 : 0;
+      for (auto const& item : answer->items) about.items += item ? 1u : 0u;
     finish(about, answer);
     return answer;
   }
@@ -950,8 +951,8 @@ class memory_container {
         .since = since,
         .most = request.page_size != 0 ? request.page_size : options_.page_size};
     page_type made;
-    auto const found = is_history ? own.read_history(asked, made.items)
-                                  : own.read_latest(asked, made.items);
+    auto const found =
+        is_history ? own.read_history(asked, made.items) : own.read_latest(asked, made.items);
     made.continuation = position_text(found.reached);
     made.nothing_new = found.nothing_new;
     made.charge = detail::units_for(found.bytes, detail::units_of_read);
@@ -988,8 +989,8 @@ class memory_container {
     auto const all = owners_.pin();
     for (auto const& one : all->map.values())
       if (one->who.id == id) return one;
-    return unexpected{refusal(errc::unknown_range, 404, "there is no partition ",
-                              inline_text<40>{id}, " now")};
+    return unexpected{
+        refusal(errc::unknown_range, 404, "there is no partition ", inline_text<40>{id}, " now")};
   }
   result<std::vector<token_type>> cuts_of(own_partition& one, std::size_t parts) const {
     auto const sample = one.tokens();

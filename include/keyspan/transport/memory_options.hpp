@@ -37,7 +37,8 @@ struct memory_options {
   std::optional<std::chrono::milliseconds> time_to_live{};
   /// The same of one document, before the general rule; none leaves it to that.
   std::function<std::optional<std::chrono::milliseconds>(T const&)> time_to_live_of{};
-  /// How long feeds of all versions can go back. None: there are none, and nothing is kept for them.
+  /// How long feeds of all versions can go back. None: there are none, and nothing is kept for
+  /// them.
   std::optional<std::chrono::milliseconds> keeps_versions{};
 
   /// Per second, shared evenly by the partitions; who asks for more is throttled. 0 is no limit.

@@ -32,8 +32,8 @@
 
 namespace keyspan::detail {
 
-// A version with what its partition has to know of it. What is mutable is read and written under the
-// partition's lock alone.
+// A version with what its partition has to know of it. What is mutable is read and written under
+// the partition's lock alone.
 template <class T, token Token>
 struct memory_version : stored_version<T> {
   memory_version(T from, std::string_view named, Token const& place, std::uint64_t size,
@@ -50,8 +50,8 @@ struct memory_version : stored_version<T> {
   bool is_latest = false;
 };
 
-// Finds versions by their names: open addressing, so that what is to be put into it can be made room
-// for first, and nothing fails later.
+// Finds versions by their names: open addressing, so that what is to be put into it can be made
+// room for first, and nothing fails later.
 template <class Version>
 class version_index {
  public:

@@ -69,9 +69,8 @@ class header_list {
   }
   /// Takes all headers of this name away. Returns how many there were.
   std::size_t remove(std::string_view name) {
-    return std::erase_if(fields_, [&](header_field const& field) {
-      return detail::is_same_name(field.name, name);
-    });
+    return std::erase_if(
+        fields_, [&](header_field const& field) { return detail::is_same_name(field.name, name); });
   }
 
   std::size_t size() const noexcept { return fields_.size(); }

@@ -1,8 +1,7 @@
 // keyspan/transport/retry_policy.hpp — whether a request that failed is sent once more, and when: a
 // pure function.
 //
-//   attempt --x  wait  attempt --x  wait, twice as long  attempt --x  …      until the budget is
-
+//   attempt --x  wait  attempt --x  wait, twice as long  attempt --x  …   within a budget
 #pragma once
 
 #include <keyspan/async/clock.hpp>
@@ -109,8 +108,8 @@ constexpr std::uint64_t mixed(std::uint64_t z) noexcept {
   if (asked > duration::zero())
     wait = failed.why.code == errc::throttled ? asked : (std::max)(wait, asked);
 
-  std::uint64_t const drawn = detail::mixed(
-      detail::mixed(policy.seed ^ failed.request) ^ static_cast<std::uint64_t>(failed.attempts));
+  std::uint64_t const drawn = detail::mixed(detail::mixed(policy.seed ^ failed.request) ^
+                                            static_cast<std::uint64_t>(failed.attempts));
   double const share = static_cast<double>(drawn >> 11) * 0x1p-53 * policy.jitter;
   auto const more = static_cast<double>(wait.count()) * share;
   if (more < static_cast<double>((duration::max)().count() - wait.count()))

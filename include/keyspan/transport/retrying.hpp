@@ -32,8 +32,8 @@ concept response_judge = requires(J const& judge, response const& answer) {
 /// attempts there were. A wait that would go beyond the request's deadline is not begun.
 ///
 /// The one owner of repetitions at an endpoint: what is below it sends once, what is above it
-/// chooses another endpoint. Transport and clock outlive it. As safe as they are to use from several
-/// threads at once.
+/// chooses another endpoint. Transport and clock outlive it. As safe as they are to use from
+/// several threads at once.
 ///
 /// Cancellation: by the request's stop token, in an attempt and in a wait.
 /// Destruction: that of a task which awaits the transport or the clock.
