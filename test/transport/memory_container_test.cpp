@@ -690,8 +690,7 @@ TEST_CASE("a container has any scheme, hierarchical keys, and numbers that are n
   };
   auto const keys =
       keyspan::documents_container(&order::tenant, &order::user).with_row_key(&order::id);
-  keyspan::memory_container<order> chosen_late{
-      keyspan::cosmos_multihash, keys, {.partitions = 3}};
+  keyspan::memory_container<order> chosen_late{keyspan::cosmos_multihash, keys, {.partitions = 3}};
   keyspan::memory_container<order, keyspan::cosmos_multihash_scheme> fixed{
       keyspan::cosmos_multihash, keys, {.partitions = 3}};
   keyspan::memory_container<order, keyspan::redis_cluster_scheme> slots{

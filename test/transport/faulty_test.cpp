@@ -1,0 +1,205 @@
+// test/transport/faulty_test.cpp — what goes wrong on demand, and by chance.
+#include "reviews.hpp"
+
+#include <keyspan/async/clock.hpp>
+#include <keyspan/async/manual_clock.hpp>
+#include <keyspan/async/run_loop.hpp>
+#include <keyspan/async/stop_token.hpp>
+#include <keyspan/async/task.hpp>
+#include <keyspan/async/when_all.hpp>
+#include <keyspan/core/error.hpp>
+#include <keyspan/core/result.hpp>
+#include <keyspan/feed/feed.hpp>
+#include <keyspan/feed/page_source.hpp>
+#include <keyspan/feed/read_request.hpp>
+#include <keyspan/hash/cosmos_v2.hpp>
+#include <keyspan/transport/faulty.hpp>
+#include <keyspan/transport/item_batch.hpp>
+
+#include <support/check.hpp>
+#include <support/contracts.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using keyspan::cosmos_v2;
+using keyspan::errc;
+using keyspan::feed;
+using keyspan::instant;
+using keyspan::manual_clock;
+using keyspan::task;
+using test::by_article;
+using test::done;
+using test::review;
+using test::reviews;
+using namespace std::chrono_literals;
+
+using faulty = keyspan::faulty<reviews, manual_clock>;
+static_assert(keyspan::page_source<faulty>);
+
+struct world {
+  manual_clock clock{};
+  keyspan::run_loop loop{};
+  reviews truth{cosmos_v2, by_article, {.partitions = 2}};
+  faulty in{truth, clock};
+
+  template <class Awaited>
+  auto wait(Awaited&& what) {
+    return loop.complete(std::forward<Awaited>(what), clock);
+  }
+  instant::duration passed() const { return clock.now() - instant{}; }
+};
+
+TEST_CASE("without faults everything is as in the container itself") {
+  world all;
+  CHECK(all.wait(all.in.create(review{"r", "a", 1}))->status == 201);
+  CHECK(all.wait(all.in.upsert(review{"r", "a", 2}))->status == 200);
+  auto const etag = all.wait(all.in.replace(review{"r", "a", 3}))->item.etag();
+  CHECK(all.wait(all.in.patch("a", "r", [](review& one) { ++one.rating; }, {.if_match = etag}))
+            ->item->rating == 4);
+  CHECK(all.wait(all.in.read_item("a", "r"))->item->rating == 4);
+  keyspan::item_batch<review> work{"a"};
+  work.create(review{"s", "a", 5});
+  CHECK(all.wait(all.in.execute(work))->is_done());
+  std::vector<keyspan::item_id> const ids{{keyspan::partition_key{"a"}, "s"}};
+  CHECK(all.wait(all.in.read_many(ids))->items[0]->rating == 5);
+  CHECK(all.wait(all.in.remove("a", "r"))->status == 204);
+  CHECK(all.in.container() == all.truth.container());
+  CHECK(all.in.struck() == 0);
+  CHECK(all.passed() == 0s);
+}
+
+TEST_CASE("what fails by the script was not done, what is lost was") {
+  world all;
+  all.in.fail_next(errc::throttled, 2);
+  for (int i = 0; i < 2; ++i)
+    CHECK(all.wait(all.in.create(review{"r", "a", 1})).error().code == errc::throttled);
+  CHECK(all.truth.size() == 0);
+  all.in.lose_next();
+  CHECK(all.wait(all.in.create(review{"r", "a", 1})).error().code == errc::outcome_unknown);
+  CHECK(all.truth.size() == 1);
+  all.in.lose_next();
+  CHECK(all.wait(all.in.read_item("a", "r")).error().code == errc::not_connected);
+  CHECK(all.in.struck() == 4);
+}
+
+TEST_CASE("what is delayed is done at once and told later, so that answers overtake each other") {
+  world all;
+  all.in.delay_next(50ms);
+  std::vector<std::string> order;
+  auto const create = [&](std::string id) -> task<> {
+    auto asked = all.in.create(review{id, "a", 1});
+    auto const answer = co_await std::move(asked);
+    order.push_back(std::string{answer->item.id().string()});
+  };
+  auto both = keyspan::when_all(create("slow"), create("quick"));
+  all.wait(std::move(both));
+  CHECK(order == std::vector<std::string>{"quick", "slow"});
+  CHECK(done(all.truth.read_item("a", "slow"))->item.lsn() == 1);
+  CHECK(done(all.truth.read_item("a", "quick"))->item.lsn() == 2);
+  CHECK(all.passed() == 50ms);
+}
+
+TEST_CASE("a partition that splits under a page on its way costs a feed nothing") {
+  world all;
+  for (int i = 0; i < 100; ++i)
+    REQUIRE(done(all.truth.create(review{"r", std::to_string(i), i})).has_value());
+  feed changes{all.in, {.page_size = 10}};
+  REQUIRE(changes.open().has_value());
+  for (int i = 0; i < 5; ++i)
+    all.in.during_next([&] { static_cast<void>(all.truth.split(all.truth.partitions()[0].id)); });
+  std::vector<int> found;
+  for (auto const& one : changes) found.push_back(one->rating);
+  std::ranges::sort(found);
+  CHECK(found.size() == 100);
+  CHECK(std::ranges::unique(found).begin() == found.end());
+  CHECK(all.truth.partitions().size() == 7);
+}
+
+TEST_CASE("a read whose answer would come behind the deadline times out at the deadline") {
+  world all;
+  feed changes{all.in, {.deadline = instant{} + 30ms}};
+  REQUIRE(changes.open().has_value());
+  all.in.delay_next(50ms);
+  auto stream = changes.stream();
+  auto const read = [&]() -> task<std::optional<errc>> {
+    auto* const page = co_await stream.next_page();
+    if (page == nullptr || *page) co_return std::nullopt;
+    co_return page->error().code;
+  };
+  CHECK(all.wait(read()) == errc::timed_out);
+  CHECK(all.passed() == 30ms);
+}
+
+TEST_CASE("a stop ends a delayed read") {
+  world all;
+  keyspan::stop_source stopping;
+  auto const range = all.truth.partitions()[0].range;
+  keyspan::read_request const asked{.stop = stopping.token()};
+  all.in.delay_next(1h);
+  auto const stop = [&]() -> task<> {
+    static_cast<void>(co_await all.clock.wait_until(instant{} + 5ms));
+    stopping.request_stop();
+  };
+  auto both = keyspan::when_all(all.in.read(range, keyspan::from_beginning, asked), stop());
+  auto const [page, none] = all.wait(std::move(both));
+  CHECK(page.error().code == errc::stopped);
+  CHECK(all.passed() == 5ms);
+}
+
+TEST_CASE("chance strikes as often as it was told to, and the same each time") {
+  auto const play = [](std::uint64_t seed) {
+    world all;
+    faulty in{all.truth,
+              all.clock,
+              {.throttled = 10, .unavailable = 10, .lost = 10, .delayed = 50, .seed = seed}};
+    std::vector<errc> story;
+    for (int i = 0; i < 1000; ++i) {
+      auto const answer = all.wait(in.upsert(review{"r", "a", i}));
+      story.push_back(answer ? errc::stopped : answer.error().code);
+    }
+    return std::pair{story, all.passed()};
+  };
+  auto const [story, passed] = play(7);
+  CHECK(play(7) == std::pair{story, passed});
+  CHECK_FALSE(play(8).first == story);
+  CHECK(std::ranges::count(story, errc::throttled) > 60);
+  CHECK(std::ranges::count(story, errc::throttled) < 140);
+  CHECK(std::ranges::count(story, errc::unavailable) > 50);
+  CHECK(std::ranges::count(story, errc::outcome_unknown) > 40);
+  CHECK(passed > 15s);  // half of a thousand, on the average 50 ms
+  CHECK(passed < 35s);
+}
+
+TEST_CASE("what has healed is not struck any more, and chances are no more than all") {
+  world all;
+  faulty in{all.truth, all.clock, {.unavailable = 100}};
+  CHECK_FALSE(all.wait(in.upsert(review{"r", "a", 1})).has_value());
+  in.heal();
+  CHECK(all.wait(in.upsert(review{"r", "a", 1})).has_value());
+  CHECK(test::promise_broken_by([&] {
+          return faulty{all.truth, all.clock, {.lost = 101}}.struck();
+        }) == "a chance is from 0 to 100 in 100");
+}
+
+TEST_CASE("the example of a faulty container reads as it should") {
+  manual_clock clock;
+  keyspan::run_loop loop;
+  reviews container{cosmos_v2, by_article};
+  // [region: example]
+  keyspan::faulty world{container, clock, {.unavailable = 5, .delayed = 50, .seed = 7}};
+  world.fail_next(errc::throttled);  // strikes first
+  auto const refused = loop.complete(world.create(review{"r-1", "redmond", 5}), clock);
+  // [end: example]
+  CHECK(refused.error().code == errc::throttled);
+}
+
+}  // namespace
