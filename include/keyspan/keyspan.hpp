@@ -7,3 +7,4 @@
 #include <keyspan/hash.hpp>
 #include <keyspan/key.hpp>
 #include <keyspan/range.hpp>
+#include <keyspan/transport.hpp>
