@@ -20,28 +20,29 @@ std::string const shown = "int sum(int a, int b) {\n\n  return a + b;\n}\n";
 void build_docs(planted_tree& tree, std::string const& page) {
   tree.with("README.md", page)
       .with("docs/example/sum.cpp", source)
-      .with(
-          "include/keyspan/core/a.hpp",
-          "#pragma once\n"
-          "/// A thing; int sum(char);\n"
-          "class [[nodiscard]] thing final : public base {\n"
-          " public:\n"
-          "  constexpr explicit thing(int size) noexcept : size_{size} {}\n"
-          "  int size() const { return size_; }\n"
-          "  thing(thing const&) = delete;\n"
-          " private:\n"
-          "  int size_{0};\n"
-          "};\n"
-          "template <class T>\n"
-          "  requires requires(T t) { t.size(); }\n"
-          "constexpr auto twice(T const& t,\n"
-          "                     int by = 2) -> int { return by * t.size(); }\n"
-          "#if A\n"
-          "enum class colour : char { red, green };\n"
-          "#endif\n"
-          "inline constexpr int limit = 0x1'000;\n"
-          "template <class T> concept sized = requires(T t) { t.size(); } && true;\n"
-          "template <class T>\nclass box : public base<T> {\n  T held() const { return 1; }\n};\n")
+      .with("include/keyspan/core/a.hpp",
+            "#pragma once\n"
+            "/// A thing; int sum(char);\n"
+            "class [[nodiscard]] thing final : public base {\n"
+            " public:\n"
+            "  constexpr explicit thing(int size) noexcept : size_{size} {}\n"
+            "  int size() const { return size_; }\n"
+            "  thing(thing const&) = delete;\n"
+            " private:\n"
+            "  int size_{0};\n"
+            "};\n"
+            "template <class T>\n"
+            "  requires requires(T t) { t.size(); }\n"
+            "constexpr auto twice(T const& t,\n"
+            "                     int by = 2) -> int { return by * t.size(); }\n"
+            "#if A\n"
+            "enum class colour : char { red, green };\n"
+            "#endif\n"
+            "inline constexpr int limit = 0x1'000;\n"
+            "template <class T> concept sized = requires(T t) { t.size(); } && true;\n"
+            "template <class T>\nclass box : public base<T> {\n  T held() const { return 1; }\n};\n"
+            "template <class T, class U = T>\n"
+            "struct held_with {\n  U other() const { return 1; }\n};\n")
       .with("dev",
             "#!/usr/bin/env bash\n"
             "if [ \"$1 $2\" = 'check --list' ]; then echo 'gcc  g++'; fi\n"
@@ -133,6 +134,9 @@ TEST_CASE("declarations are found whatever their white space, bodies and comment
 }
 TEST_CASE("declarations that differ from the header's are missed") {
   CHECK(missing("template <class T> class box : public base<T> { T held() const; };").empty());
+  CHECK(missing("template <class T, class U = T> struct held_with { U other() const; };").empty());
+  CHECK(missing("template <class T, class U = T> struct held_with { U other(); };") ==
+        std::vector<std::string>{"U other()"});
   CHECK(missing("template <class T> class box : public base<T> { T held(); };") ==
         std::vector<std::string>{"T held()"});
   CHECK(missing("int size();") == std::vector<std::string>{"int size()"});

@@ -73,6 +73,12 @@ bool has_members(std::string_view head) {
   return false;
 }
 
+// A default there begins no initialiser of the declaration.
+bool is_in_template_parameters(std::string_view head) {
+  return head.starts_with("template<") &&
+         std::ranges::count(head, '<') > std::ranges::count(head, '>');
+}
+
 constexpr std::string_view labels[]{"public:", "private:", "protected:"};
 
 // Splits folded code into declarations without bodies; members follow the head they belong to.
@@ -101,6 +107,7 @@ void split(std::string_view code, bool enumerators, std::vector<std::string>& ou
       at = c == '(' || c == '[' ? behind_bracket(code, at)
                                 : std::min(code.find(c, at + 1), code.size() - 1) + 1;
     } else if (c == '=' && code.substr(at, 2) != "==" &&
+               !is_in_template_parameters(code.substr(from, at - from)) &&
                code.substr(from, at - from).find("operator") == std::string_view::npos) {
       initialised = true;
       ++at;
