@@ -157,7 +157,7 @@ class review_cache {
   void catch_up() {
     for (auto const& change : changes_) {
       auto const found = cached_.find({change->article, change->id});
-      if (found == cached_.end() || change.lsn <= found->second.lsn()) continue;
+      if (found == cached_.end() || change.lsn < found->second.lsn()) continue;
       if (change.kind == keyspan::change_kind::created ||
           change.kind == keyspan::change_kind::replaced)
         found->second = change.item;  // a handle: the document is shared, not copied

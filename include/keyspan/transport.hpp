@@ -1,5 +1,5 @@
-// keyspan/transport.hpp — all of transport: requests and who carries them, and a container in memory
-// that behaves as a service does.
+// keyspan/transport.hpp — all of transport: requests and who carries them, and a container in
+// memory that behaves as a service does.
 #pragma once
 
 #include <keyspan/transport/event.hpp>

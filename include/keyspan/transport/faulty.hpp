@@ -2,8 +2,7 @@
 // sometimes not at all.
 //
 //   delay_next(20ms)   fail_next(errc::throttled)   lose_next()        by a script
-//   {.unavailable = 5, .delayed = 50, .seed = 7}                       by chance, the same each
-//   time
+//   {.unavailable = 5, .delayed = 50, .seed = 7}                       by chance, from a seed
 #pragma once
 
 #include <keyspan/async/clock.hpp>
