@@ -172,8 +172,8 @@ int main(int argc, char** argv) {
   auto const drawn = some(42);
   auto const others = some(43);
   auto const [read, write] = ratios(run, "1 thread", plain, ours, drawn);
-  run.target("transport.memory.read.one_thread", read, "<=", 2);
-  run.target("transport.memory.upsert.one_thread", write, "<=", 3);
+  run.target("transport.memory.read.one_thread", read, "<=", 1.2);
+  run.target("transport.memory.upsert.one_thread", write, "<=", 1.6);
   {
     companion const beside{
         [&, in_map = round_robin{others}, in_ours = round_robin{others}]() mutable {
@@ -182,9 +182,9 @@ int main(int argc, char** argv) {
         }};
     auto const [read_two, write_two] =
         ratios(run, "while another thread writes", plain, ours, drawn);
-    run.target("transport.memory.read.two_threads", read_two, "<=", 2);
-    run.target("transport.memory.upsert.two_threads", write_two, "<=", 3);
+    run.target("transport.memory.read.two_threads", read_two, "<=", 1);
+    run.target("transport.memory.upsert.two_threads", write_two, "<=", 1.3);
   }
-  run.target("transport.memory.bytes", of_ours / of_map, "<=", 2);
+  run.target("transport.memory.bytes", of_ours / of_map, "<=", 1.6);
   return run.finish();
 }

@@ -265,7 +265,7 @@ class memory_container {
   result<std::vector<std::string>> split(std::string_view id)
     requires splittable_scheme<Scheme>
   {
-    return divided(id, [&](own_partition& one) { return cuts_of(one, 2); });
+    return divided(id, [&](own_partition& one) { return cuts_of(one, 2, false); });
   }
   /// The same before a token. Errors: `unknown_range`; `invalid_range` for a token that is not
   /// inside.
@@ -290,7 +290,8 @@ class memory_container {
     request_units_.store(request_units, std::memory_order_relaxed);
     return split_where_needed();
   }
-  /// Splits the partitions that are full, and as many others as the request units need. Returns how
+  /// Splits the partitions that are full, and as many others as the request units need. A full one
+  /// whose documents are all of one key, or of keys with one token, stays as it is. Returns how
   /// many partitions there are then. Errors: those of `split`.
   result<std::size_t> split_where_needed()
     requires splittable_scheme<Scheme>
@@ -306,9 +307,10 @@ class memory_container {
     auto const units = request_units_.load(std::memory_order_relaxed);
     for (planned_split const& needed : splits_needed(held, units, options_.limits)) {
       auto const& one = now->map.values()[needed.index];
-      auto const parts =
-          divide_locked(one, [&](own_partition& full) { return cuts_of(full, needed.parts); });
-      if (!parts) return unexpected{parts.error()};
+      bool const is_full = held[needed.index] >= options_.limits.partition_bytes;
+      auto const parts = divide_locked(
+          one, [&](own_partition& each) { return cuts_of(each, needed.parts, is_full); });
+      if (!parts && !is_full) return unexpected{parts.error()};
     }
     return owners_.pin()->map.size();
   }
@@ -586,7 +588,8 @@ class memory_container {
   void carry_out(own_partition& own, plan const& planned, double charge, told& about) const {
     own.commit(planned.writes, options_.keeps_versions.has_value());
     own.charge(charge);
-    about.is_full = options_.splits_when_full && own.bytes() >= options_.limits.partition_bytes;
+    about.is_full =
+        options_.splits_when_full && own.has_become_full(options_.limits.partition_bytes);
   }
 
   template <class Prepare>
@@ -992,11 +995,17 @@ class memory_container {
     return unexpected{
         refusal(errc::unknown_range, 404, "there is no partition ", inline_text<40>{id}, " now")};
   }
-  result<std::vector<token_type>> cuts_of(own_partition& one, std::size_t parts) const {
+  // By what is there; where that is too little to tell, by the space, unless it is in the way.
+  result<std::vector<token_type>> cuts_of(own_partition& one, std::size_t parts,
+                                          bool by_documents_alone) const {
     auto const sample = one.tokens();
     auto cuts = split_points(one.who.range, parts, std::span<token_type const>{sample});
-    // The first of a part is not the first of the range: a cut there would leave nothing before it.
-    if (cuts && !cuts->empty() && one.who.range.lower() < cuts->front()) return cuts;
+    // A cut at the first token of the range would leave nothing before it.
+    bool const is_good = cuts && one.who.range.lower() < cuts->front();
+    if (is_good || by_documents_alone) {
+      if (!is_good && cuts) return fail(errc::invalid_range, "all documents are of one key");
+      return cuts;
+    }
     return split_points(scheme_, one.who.range, parts);
   }
   template <class Cuts>

@@ -162,6 +162,13 @@ class memory_partition {
 
   std::uint64_t lsn() const noexcept { return lsn_; }
   std::uint64_t bytes() const noexcept { return bytes_; }
+  // Whether it has come to its limit, and once more for each tenth that it grows beyond: what
+  // cannot be split is not tried at every write.
+  bool has_become_full(std::uint64_t limit) noexcept {
+    if (bytes_ < (std::max)(limit, full_again_at_)) return false;
+    full_again_at_ = bytes_ + limit / 10 + 1;
+    return true;
+  }
   std::size_t size() const noexcept { return index_.size(); }
   std::size_t memory() const noexcept {
     return index_.memory() + log_.capacity() * sizeof(pointer);
@@ -429,6 +436,7 @@ class memory_partition {
   std::vector<end_of_life> ends_{};
   std::uint64_t lsn_ = 0;
   std::uint64_t bytes_ = 0;
+  std::uint64_t full_again_at_ = 0;
   std::uint64_t operations_ = 0;
   wall_time now_{};
 
