@@ -67,8 +67,7 @@ concept answers_topology_with_partitions = requires(S& s, std::string const& kno
 /// a moment that cannot be found is `errc::unsupported`. An error moves nothing.
 ///
 /// A continuation is good for the range that it was given for and for any part or key of it, any
-/// number of times, also after splits and merges. It is never asked for a union of ranges, but
-/// where it was given for each of them.
+/// number of times, also after splits and merges. It is never asked for a larger one.
 ///
 /// A range over several partitions is `errc::range_gone`, and so is a request that names a
 /// partition which is gone, also where the range lies in one new partition. `topology` then tells
