@@ -474,7 +474,7 @@ void ask_for_allocations(bench::session& run, std::vector<token128> const& token
     bench::keep(map.find(token));
     bench::keep(map.index_of(token));
     bench::keep(map.contains(token));
-    bench::keep(map.entry_of(token).value);
+    bench::keep(map.entry_of(token).value());
   }
   run.target("range.map.allocations", static_cast<double>(bench::allocations() - before), "==", 0);
 }
