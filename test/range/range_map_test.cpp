@@ -1,6 +1,7 @@
 // test/range/range_map_test.cpp — small spaces in full, long random histories beside a plain model,
 // and what must not go wrong halfway.
 #include <keyspan/core/index_view.hpp>
+#include <keyspan/core/print.hpp>
 #include <keyspan/core/text.hpp>
 #include <keyspan/hash/any_scheme.hpp>
 #include <keyspan/hash/cassandra.hpp>
@@ -32,6 +33,7 @@
 #include <optional>
 #include <ranges>
 #include <span>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -815,6 +817,27 @@ TEST_CASE("the example of a range map reads as it should") {
   owners.join(full, "6");
   CHECK(owners.size() == 4);
   // [end: example]
+}
+
+TEST_CASE("the example of a map of texts reads as it should") {
+  std::ostringstream out;
+  // [region: texts]
+  using namespace std::string_literals;
+  using shelves = keyspan::range_map<std::string, int>;
+  keyspan::token_range const all{""s, keyspan::space_end};
+  auto const names = shelves::from_ranges(
+      {{{"", "g"s}, 1}, {{"g", "p"s}, 2}, {{"p", keyspan::space_end}, 3}}, all);
+  check(names->at("keyspan") == 2);
+
+  auto const wrong = shelves::from_ranges({{{"", "g"s}, 1}, {{"p", keyspan::space_end}, 3}}, all);
+  for (auto const& [range, shelf] : *names) out << range << " is on " << shelf << '\n';
+  out << wrong.error();  // with <keyspan/core/print.hpp>
+  // [end: texts]
+  check(out.str() ==
+        "[\"\", g) is on 1\n"
+        "[g, p) is on 2\n"
+        "[p, the end) is on 3\n"
+        "gap: no range claims g to p");
 }
 
 }  // namespace

@@ -112,6 +112,17 @@ TEST_CASE("the example of routing reads as it should") {
   // [end: example]
 }
 
+TEST_CASE("the example of equal partitions reads as it should") {
+  // [region: equal]
+  std::vector<keyspan::partition<keyspan::token128>> list;
+  for (auto const& [range, number] : keyspan::evenly_split(keyspan::cosmos_v2, 7))
+    list.push_back({.id = std::to_string(number), .range = range});
+  auto const map = keyspan::routing_of(keyspan::cosmos_v2, std::move(list)).value();
+  check(map.owner_of("redmond")->id == "3");
+  // [end: equal]
+  CHECK(map.size() == 7);
+}
+
 TEST_CASE("the example of a group reads as it should") {
   auto const half = *cosmos_v2.from_hex("20");
   auto const map = *routing_of(
