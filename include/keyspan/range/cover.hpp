@@ -9,7 +9,6 @@
 #include <keyspan/core/contract.hpp>
 #include <keyspan/core/error.hpp>
 #include <keyspan/core/result.hpp>
-#include <keyspan/core/text.hpp>
 #include <keyspan/hash/token.hpp>
 #include <keyspan/range/token_range.hpp>
 
@@ -20,7 +19,6 @@
 #include <iterator>
 #include <memory>
 #include <span>
-#include <string_view>
 #include <type_traits>
 #include <vector>
 
