@@ -180,6 +180,30 @@ TEST_CASE("a value that cannot be made is an exception of who awaits") {
   CHECK(caught == "negative");
 }
 
+// Who holds the API holds the last completer, and lets go of both where he goes on.
+struct adder_with_memory {
+  std::optional<completer<int>> done{};
+};
+
+TEST_CASE("what calls may be gone as soon as who awaits goes on, inside of the call") {
+  adder_with_memory* called = nullptr;
+  int got = 0;
+  auto const run = [](adder_with_memory*& at, int& to) -> held {
+    auto api = std::make_unique<adder_with_memory>();
+    at = api.get();
+    auto sum = completion_of<int>([&](auto done) { api->done.emplace(done); });
+    int const five = co_await std::move(sum);
+    api.reset();
+    to = five;
+  };
+  {
+    auto const waiting = run(called, got);
+    (*called->done)(5);
+    CHECK(waiting.is_done());
+  }
+  CHECK(got == 5);
+}
+
 TEST_CASE("what the start throws passes through, and a call that comes nevertheless is dropped") {
   kept<int> done;
   auto const run = [](kept<int>& to, bool calls) -> task<int> {
