@@ -33,10 +33,11 @@ inline constexpr own_stop_token_request own_stop_token{};
 /// anything. An item that the coroutine has ready costs no suspension, and no stack. Allocates
 /// nothing where memory is recycled: see `frame_memory`, also for allocators.
 ///
-/// `next()` and `close()` are called by one thread at a time. What the coroutine awaits may be done
-/// on any thread, also while `close()` is called.
+/// `next()` and `close()` are called by one thread at a time; the call of `next()` is over when who
+/// awaits is suspended, or goes on. What the coroutine awaits may be done on any thread, also while
+/// `close()` is called.
 ///
-/// Cancellation: `close()`, by who uses the items, or by somebody else while `next()` is awaited.
+/// Cancellation: `close()`, by who uses the items, or by somebody else while nobody does.
 ///
 /// Destruction: at any time while it does not run and nobody awaits it; what it holds is destroyed
 /// with it. While it is suspended in an operation of somebody else that breaks a contract, unless

@@ -1,6 +1,6 @@
 // keyspan/async/when_all.hpp — awaits many at the same time.
 //
-//   auto both = when_all(first(), second());      named first, always: see the note on g++ 12
+//   auto both = when_all(first(), second());      by name, as g++ 12 needs it: it copies wrongly
 //   auto [a, b] = co_await std::move(both);       both are started, both are awaited
 #pragma once
 

@@ -1,5 +1,6 @@
 // test/feed/concurrent/feed_stream_test.cpp — feeds whose pages come on four threads, are stopped
 // and closed from others, and divided among them.
+#include <keyspan/async/awaitable.hpp>
 #include <keyspan/async/stop_token.hpp>
 #include <keyspan/async/sync_wait.hpp>
 #include <keyspan/async/task.hpp>
@@ -12,8 +13,11 @@
 
 #include "../journal.hpp"
 
+#include <async/operations.hpp>
+
 #include <catch2/catch_test_macros.hpp>
 
+#include <atomic>
 #include <condition_variable>
 #include <coroutine>
 #include <cstddef>
@@ -305,6 +309,60 @@ TEST_CASE("an item that comes at the moment of close() is good, and comes again"
   }
   CHECK(given > 0);
   CHECK(dropped > 0);
+}
+
+// Tells who waits here for `rung` that it was resumed.
+struct place_of_bell {
+  std::coroutine_handle<>* place;
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> suspended) const { *place = suspended; }
+  void await_resume() const noexcept {}
+};
+test::started ring(std::coroutine_handle<>& bell, std::atomic<bool>& rung) {
+  place_of_bell const place{&bell};
+  co_await place;
+  rung = true;
+  rung.notify_all();
+}
+
+TEST_CASE("an item is asked for on one thread, comes on another, and a third one closes") {
+  pool threads;
+  std::atomic<bool> rung = false;
+  int given = 0;
+  for (int round = 0; round < 400; ++round) {
+    auto source = reviews_in(1, 6);
+    pooled_source pooled{source, threads};
+    feed changes{pooled};
+    std::vector<int> numbers;
+    {
+      auto stream = changes.stream();
+      std::coroutine_handle<> bell;
+      rung = false;
+      ring(bell, rung);
+      std::atomic<bool> asked = false;
+      std::thread reader{[&] {
+        auto next = keyspan::detail::awaiter_of(stream.next());
+        if (!next.await_ready() && next.await_suspend(bell)) {
+          asked = true;  // from here on somebody else may close
+          rung.wait(false);
+        } else {
+          bell.resume();
+        }
+        if (auto const item = next.await_resume()) numbers.push_back(item->number);
+        asked = true;
+      }};
+      while (!asked) std::this_thread::yield();
+      for (int i = 0; i < round % 20; ++i) std::this_thread::yield();
+      keyspan::sync_wait(stream.close());
+      reader.join();
+      CHECK_FALSE(static_cast<bool>(keyspan::sync_wait(stream.next())));
+    }
+    given += numbers == std::vector{0} ? 1 : 0;
+    numbers.clear();  // it comes again
+    for (entry const& one : changes) numbers.push_back(one.number);
+    CHECK(sorted(numbers) == counted(0, 6));
+  }
+  CHECK(given > 0);
 }
 
 // Reads a page, and closes while the next one is on its way.
