@@ -134,10 +134,26 @@ keyspan::task<int> count_good(keyspan::scripted_source<int, keyspan::cosmos_v2_s
 }
 // [end: example]
 
-TEST_CASE("the example of feed_stream reads as it should") {
+// [region: pages]
+keyspan::task<keyspan::result<int>> sum_of(
+    keyspan::scripted_source<int, keyspan::cosmos_v2_scheme>& ratings) {
+  feed changes{ratings};
+  auto stream = changes.stream();
+  int sum = 0;
+  while (auto* const page = co_await stream.next_page()) {  // a result<page_type>*
+    if (!*page) co_return keyspan::unexpected{page->error()};
+    for (int const rating : (*page)->items) sum += rating;
+  }
+  co_await stream.close();
+  co_return sum;
+}
+// [end: pages]
+
+TEST_CASE("the examples of feed_stream read as they should") {
   keyspan::scripted_source<int, keyspan::cosmos_v2_scheme> ratings{cosmos_v2, 4};
   for (int i = 0; i < 20; ++i) ratings.write("article " + std::to_string(i), i % 6);
   CHECK(keyspan::sync_wait(count_good(ratings)) == 6);
+  CHECK(keyspan::sync_wait(sum_of(ratings)).value() == 46);
 }
 
 TEST_CASE("a stream over a source that is ready gives what a loop gives, without suspending") {
