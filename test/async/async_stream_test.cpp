@@ -6,6 +6,7 @@
 #include <keyspan/async/sync_wait.hpp>
 #include <keyspan/async/task.hpp>
 #include <keyspan/async/when_all.hpp>
+#include <keyspan/core/version.hpp>
 
 #include <async/deaths.hpp>
 #include <async/held.hpp>
@@ -573,7 +574,7 @@ TEST_CASE("a stream allocates nothing in a steady state") {
   };
   sync_wait(sum_of(3));
   std::size_t const made = test::allocations_in([&] { CHECK(sync_wait(sum_of(1000)) == 500500); });
-  CHECK(made == 0);
+  CHECK((made == 0 || KEYSPAN_THREAD_SANITIZER));
 }
 
 async_stream<int> item_of(test::operation& of) { co_yield co_await of; }

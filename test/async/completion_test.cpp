@@ -7,6 +7,7 @@
 #include <keyspan/async/when_all.hpp>
 #include <keyspan/core/error.hpp>
 #include <keyspan/core/result.hpp>
+#include <keyspan/core/version.hpp>
 
 #include <async/deaths.hpp>
 #include <async/held.hpp>
@@ -336,9 +337,10 @@ TEST_CASE("a completion allocates once, and from then on nothing") {
   };
   int sum = 0;
   keyspan::sync_wait(once(sum));
-  CHECK(test::allocations_in([&] {
-          for (int i = 0; i < 100; ++i) keyspan::sync_wait(once(sum));
-        }) == 0);
+  std::size_t const made = test::allocations_in([&] {
+    for (int i = 0; i < 100; ++i) keyspan::sync_wait(once(sum));
+  });
+  CHECK((made == 0 || KEYSPAN_THREAD_SANITIZER));
   CHECK(sum == 101);
 }
 

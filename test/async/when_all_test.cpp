@@ -4,6 +4,7 @@
 #include <keyspan/async/sync_wait.hpp>
 #include <keyspan/async/task.hpp>
 #include <keyspan/async/when_all.hpp>
+#include <keyspan/core/version.hpp>
 
 #include <async/deaths.hpp>
 #include <async/operations.hpp>
@@ -165,7 +166,7 @@ TEST_CASE("two tasks at a time allocate nothing in a steady state") {
   };
   sync_wait(work(2));
   std::size_t const made = test::allocations_in([&] { CHECK(sync_wait(work(100)) == 5050); });
-  CHECK(made == 0);
+  CHECK((made == 0 || KEYSPAN_THREAD_SANITIZER));
 }
 
 #if KEYSPAN_TEST_DEATHS
