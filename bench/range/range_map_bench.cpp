@@ -383,40 +383,71 @@ void ask_by_count(bench::session& run, std::vector<token128> const& tokens, std:
 }
 
 // Whatever the places are at which a space is cut: tokens are hashes.
-void ask_by_shape(bench::session& run, std::vector<token128> const& tokens) {
+void ask_by_shape(bench::session& run, std::vector<token128> const& tokens, std::size_t most) {
+  struct shape {
+    char const* name;
+    char const* what;
+    boundaries<token128> (*cut)(std::size_t);
+    double throughput;  // times that of ranges cut anywhere
+  };
+  constexpr shape shapes[]{
+      {"halved", "halves of any range", [](std::size_t n) { return split_boundaries(n, 1); }, 1.4},
+      {"skewed", "halves of the narrowest", [](std::size_t n) { return split_boundaries(n, 8); },
+       1.3},
+      {"corner", "cut in one corner only", corner_boundaries, 1.3}};
+  constexpr auto evenly = "keyspan::range_map, ranges cut anywhere";
+  for (std::size_t const ranges :
+       {std::size_t{64}, std::size_t{1'000}, std::size_t{16'000}, std::size_t{1'000'000}}) {
+    if (ranges > most) break;
+    auto const of = std::to_string(ranges);
+    std::size_t const count = tokens_at_once(ranges);
+    auto const of_anywhere = map_of(uniform_boundaries(ranges));
+    for (auto const& shape : shapes) {
+      all_maps const maps{shape.cut(ranges)};
+      auto const ask = [&](std::string const& how, auto asked) {
+        auto& table =
+            run.table("1 token among " + of + " ranges, " + shape.what + ", " + how, "token");
+        table.batch(count).rounds(ranges > 100'000 ? 5 : 31);
+        maps.rows(table, asked);
+        table.row(evenly, opaquely(asked(of_anywhere)));
+        return table.ratio(ours, evenly);
+      };
+      auto const name = "range.map." + of + '.' + shape.name;
+      double const latency = ask("each after the one before",
+                                 [&](auto const& map) { return chained(tokens, map, count); });
+      run.target(name + ".latency.uniform", latency, "<=", 1.2);
+      double const throughput =
+          ask("independently", [&](auto const& map) { return one_by_one(tokens, map, count); });
+      run.target(name + ".throughput.uniform", throughput, "<=", shape.throughput);
+    }
+  }
+}
+
+// Tokens that are no hashes: the times of a year, behind a first one that is the least there is.
+void ask_for_times(bench::session& run) {
   constexpr std::size_t ranges = 16'000;
   constexpr std::size_t count = 1 << 12;
-  constexpr auto evenly = "ranges cut anywhere";
-  constexpr auto halved = "halves of any range";
-  constexpr auto skewed = "halves of the narrowest ranges";
-  constexpr auto corner = "cut in one corner only";
-  auto const of_anywhere = map_of(uniform_boundaries(ranges));
-  auto const of_halves = map_of(split_boundaries(ranges, 1));
-  auto const of_narrow = map_of(split_boundaries(ranges, 8));
-  auto const of_corner = map_of(corner_boundaries(ranges));
-  bare_loads const bare{uniform_boundaries(ranges), of_anywhere.index_memory()};
+  constexpr std::uint64_t year = 31'557'600'000'000'000;  // in nanoseconds
+  constexpr std::uint64_t begin = 56 * year;
+  auto rng = bench::Rng{11};
+  std::vector<std::uint64_t> lowers{0};
+  while (lowers.size() < ranges) lowers.push_back(begin + rng() % year);
+  auto const firsts = numbered(std::move(lowers));
+  std::vector<std::uint64_t> times;
+  while (times.size() < 8 * count) times.push_back(begin + rng() % year);
+  auto const own = map_of(firsts);
+  ordered_map<std::map<std::uint64_t, std::uint32_t>> const tree{firsts};
 
-  auto const ask = [&](std::string const& how, auto asked) {
-    auto& table = run.table("1 token among 16000 ranges of different shapes, " + how, "token");
-    table.batch(count);
-    table.floor("two dependent loads", opaquely(asked(bare)));
-    table.row(evenly, opaquely(asked(of_anywhere)));
-    table.row(halved, opaquely(asked(of_halves)));
-    table.row(skewed, opaquely(asked(of_narrow)));
-    table.row(corner, opaquely(asked(of_corner)));
-    return std::array{table.ratio(halved, evenly), table.ratio(skewed, evenly),
-                      table.ratio(corner, evenly)};
-  };
-  auto const latency = ask("each after the one before",
-                           [&](auto const& map) { return chained(tokens, map, count); });
-  auto const throughput =
-      ask("independently", [&](auto const& map) { return one_by_one(tokens, map, count); });
-  constexpr char const* names[]{"halved", "skewed", "corner"};
-  for (std::size_t i = 0; i < latency.size(); ++i) {
-    auto const name = std::string{"range.map."} + names[i];
-    run.target(name + ".latency.uniform", latency[i], "<=", 1.2);
-    run.target(name + ".throughput.uniform", throughput[i], "<=", 1.3);
-  }
+  auto& table = run.table("1 time among 16000 ranges of a year", "time").batch(count);
+  table.floor("the times", [&, next = std::size_t{0}]() mutable {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < count; ++i) sum += times[next + i];
+    next = (next + count) % times.size();
+    return opaque{sum};
+  });
+  table.row(ours, one_by_one(times, own, count));
+  table.row(std_map, one_by_one(times, tree, count));
+  run.target("range.map.of_times.std_map", table.ratio(std_map, ours), ">=", 10);
 }
 
 // A writer's turn: readers keep the map that they have.
@@ -461,6 +492,7 @@ void ask_for_snapshots(bench::session& run) {
   table.left_out("copy of absl::btree_map", "absl is not installed");
 #endif
   run.target("range.map.copy.std_map", table.ratio("copy of std::map", copied), ">=", 15);
+  run.target("range.map.copy.memcpy", table.ratio(copied, "memcpy of the bytes"), "<=", 2);
   run.target("range.map.split.ns_per_range", table.ns(copied_and_split), "<=", 7);
   run.target("range.map.split.memcpy", table.ratio(copied_and_split, "memcpy of the bytes"),
              "<=", 10);
@@ -474,7 +506,7 @@ void ask_for_allocations(bench::session& run, std::vector<token128> const& token
     bench::keep(map.find(token));
     bench::keep(map.index_of(token));
     bench::keep(map.contains(token));
-    bench::keep(map.entry_of(token).value);
+    bench::keep(map.entry_of(token).value());
   }
   run.target("range.map.allocations", static_cast<double>(bench::allocations() - before), "==", 0);
 }
@@ -532,8 +564,10 @@ int main(int argc, char** argv) {
   auto run = bench::session{argc, argv};
   bool const quick = bench::parse_arguments(argc, argv)->rounds < 5;
   auto const tokens = some_tokens();
-  ask_by_count(run, tokens, quick ? 64'000 : 1'000'000);
-  ask_by_shape(run, tokens);
+  std::size_t const most = quick ? 64'000 : 1'000'000;
+  ask_by_count(run, tokens, most);
+  ask_by_shape(run, tokens, most);
+  ask_for_times(run);
   ask_for_snapshots(run);
   ask_for_allocations(run, tokens);
   ask_by_kind(run);

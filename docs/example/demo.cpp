@@ -195,7 +195,7 @@ class show {
 
   // Cuts the range that the token lies in: each half takes the documents of its own pumps.
   void split(keyspan::token128 token) {
-    auto const full = partitions_.entry_of(token).range;
+    auto const full = partitions_.entry_of(token).range();
     auto const middle = keyspan::cosmos_v2.midpoint(full.lower(), full.upper()).value();
     partition left{.number = ++last_number_};
     partition right{.number = ++last_number_};

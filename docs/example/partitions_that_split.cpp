@@ -78,12 +78,12 @@ int main() {
   // [region: which]
   std::array const held{3 * gigabyte, 10 * gigabyte, 6 * gigabyte, 2 * gigabyte};
   for (auto const& [index, parts] : keyspan::splits_needed(held, wanted.request_units))
-    std::cout << owners[index].value << " is to split into " << parts << '\n';
+    std::cout << owners[index].value() << " is to split into " << parts << '\n';
   // [end: which]
 
   // [region: split]
   auto const before = owners;  // a snapshot
-  auto const full = owners[1].range;
+  auto const full = owners[1].range();
   token128 const cut = keyspan::split_point(cosmos_v2, full).value();
   owners.split(cut, "b1", "b2");
 
@@ -107,7 +107,7 @@ int main() {
   // [region: routing]
   service container;
   keyspan::published current{refreshed(container, nullptr).value()};
-  auto const pinned = current.pin();  // one synchronised operation, for as many keys as one likes
+  auto const pinned = current.pin();  // one short turn at a mutex, for as many keys as one likes
   std::cout << "article-8 is in " << pinned->owner_of("article-8")->id << '\n';
 
   container.split();  // and a request to it is answered: the range is gone

@@ -66,6 +66,26 @@ constexpr bool a_moment_is_as_far_away_as_the_delay_says() {
 }
 CHECK_BOTH(a_moment_is_as_far_away_as_the_delay_says);
 
+// Whose numbers have no factor in common with a second's, so that their product fits nowhere.
+constexpr bool a_moment_in_odd_units_is_as_far_away_as_the_delay_says() {
+  using odd = std::chrono::duration<std::int64_t, std::ratio<1'000'000'007, 998'244'353>>;
+  check(instant_after(noon, odd{1}) == noon + 1'001'758'741ns);
+  check(instant_after(noon, odd{998'244'352}) == noon + 1'000'000'005'998'241'258ns);
+  check(instant_after(noon, odd{998'244'353}) == noon + 1'000'000'007s);
+  check(instant_after(noon, -odd{998'244'352}) == noon - 1'000'000'005'998'241'258ns);
+  using odder = std::chrono::duration<std::int64_t, std::ratio<1, 9'223'372'036'854'775'783>>;
+  check(instant_after(noon, odder{9'223'372'036'854'775'782}) == noon + 999'999'999ns);
+  check(instant_after(noon, -odder{9'223'372'036'854'775'782}) == noon - 999'999'999ns);
+  check(instant_after(noon, (odder::max)()) == noon + 1s);
+  using long_ones = std::chrono::duration<std::int64_t, std::ratio<5'000'000'000>>;
+  check(instant_after(instant{}, long_ones{1}) == instant{5'000'000'000s});
+  check(instant_after(instant{}, long_ones{2}) == last);
+  check(instant_after(instant{}, -long_ones{1}) == instant{-5'000'000'000s});
+  check(instant_after(instant{}, -long_ones{2}) == first);
+  return true;
+}
+CHECK_BOTH(a_moment_in_odd_units_is_as_far_away_as_the_delay_says);
+
 constexpr bool a_moment_behind_the_end_of_time_is_the_end() {
   using hours = std::chrono::hours;
   using days = std::chrono::duration<std::int64_t, std::ratio<86'400>>;
@@ -78,7 +98,7 @@ constexpr bool a_moment_behind_the_end_of_time_is_the_end() {
   check(instant_after(noon, (hours::max)()) == last);
   check(instant_after(noon, (days::max)()) == last);
   check(instant_after(noon, hours{2'562'048}) == last);  // the first that does not fit
-  check(instant_after(instant{}, hours{2'562'000}) == instant{hours{2'562'000}});
+  check(instant_after(instant{}, hours{2'562'047}) == instant{hours{2'562'047}});
   check(instant_after(noon, (unsigned_ns::max)()) == last);
   check(instant_after(noon, std::chrono::duration<double>{1e300}) == last);
   check(instant_after(noon, std::chrono::duration<double>{9'223'372'036.854776}) == last);

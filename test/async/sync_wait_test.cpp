@@ -2,6 +2,7 @@
 #include <keyspan/async/ready.hpp>
 #include <keyspan/async/sync_wait.hpp>
 #include <keyspan/async/task.hpp>
+#include <keyspan/core/version.hpp>
 
 #include <async/operations.hpp>
 #include <support/allocations.hpp>
@@ -100,7 +101,7 @@ TEST_CASE("waiting allocates nothing in a steady state") {
   auto const number = []() -> task<int> { co_return 1; };
   sync_wait(number());
   std::size_t const made = test::allocations_in([&] { sync_wait(number()); });
-  CHECK(made == 0);
+  CHECK((made == 0 || KEYSPAN_THREAD_SANITIZER));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <keyspan/async/sync_wait.hpp>
 #include <keyspan/async/task.hpp>
 #include <keyspan/async/when_all.hpp>
+#include <keyspan/core/version.hpp>
 
 #include <async/deaths.hpp>
 #include <async/operations.hpp>
@@ -11,6 +12,7 @@
 #include <support/check.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -135,6 +137,23 @@ TEST_CASE("the first failure of a vector is thrown as well") {
   CHECK(test::thrown_by([&] { return sync_wait(when_all(std::move(all))); }) == "2");
 }
 
+TEST_CASE("what a part without a result throws is thrown as well, wherever it stands") {
+  auto const fails = [](std::string why) -> task<> {
+    throw std::runtime_error{why};
+    co_return;
+  };
+  using test::thrown_by;
+  CHECK(thrown_by([&] { return sync_wait(when_all(fails("first"), number(1))); }) == "first");
+  CHECK(thrown_by([&] { return sync_wait(when_all(number(1), fails("last"))); }) == "last");
+  CHECK(thrown_by([&] { return sync_wait(when_all(nothing(), fails("middle"), fails("last"))); }) ==
+        "middle");
+  for (std::size_t which = 0; which < 3; ++which) {
+    std::vector<task<>> all;
+    for (std::size_t i = 0; i < 3; ++i) all.push_back(i == which ? fails("one") : nothing());
+    CHECK(thrown_by([&] { return sync_wait(when_all(std::move(all))); }) == "one");
+  }
+}
+
 TEST_CASE("two tasks at a time allocate nothing in a steady state") {
   auto const work = [](int n) -> task<int> {
     int sum = 0;
@@ -147,7 +166,7 @@ TEST_CASE("two tasks at a time allocate nothing in a steady state") {
   };
   sync_wait(work(2));
   std::size_t const made = test::allocations_in([&] { CHECK(sync_wait(work(100)) == 5050); });
-  CHECK(made == 0);
+  CHECK((made == 0 || KEYSPAN_THREAD_SANITIZER));
 }
 
 #if KEYSPAN_TEST_DEATHS

@@ -134,10 +134,26 @@ keyspan::task<int> count_good(keyspan::scripted_source<int, keyspan::cosmos_v2_s
 }
 // [end: example]
 
-TEST_CASE("the example of feed_stream reads as it should") {
+// [region: pages]
+keyspan::task<keyspan::result<int>> sum_of(
+    keyspan::scripted_source<int, keyspan::cosmos_v2_scheme>& ratings) {
+  feed changes{ratings};
+  auto stream = changes.stream();
+  int sum = 0;
+  while (auto* const page = co_await stream.next_page()) {  // a result<page_type>*
+    if (!*page) co_return keyspan::unexpected{page->error()};
+    for (int const rating : (*page)->items) sum += rating;
+  }
+  co_await stream.close();
+  co_return sum;
+}
+// [end: pages]
+
+TEST_CASE("the examples of feed_stream read as they should") {
   keyspan::scripted_source<int, keyspan::cosmos_v2_scheme> ratings{cosmos_v2, 4};
   for (int i = 0; i < 20; ++i) ratings.write("article " + std::to_string(i), i % 6);
   CHECK(keyspan::sync_wait(count_good(ratings)) == 6);
+  CHECK(keyspan::sync_wait(sum_of(ratings)).value() == 46);
 }
 
 TEST_CASE("a stream over a source that is ready gives what a loop gives, without suspending") {
@@ -314,6 +330,71 @@ TEST_CASE("a stream is read by pages or by items, not by both in turn") {
 
 // --- stopping and closing
 // --------------------------------------------------------------------------
+
+// Who waits is held at the moment when he was told of a page and does not go on yet, as between two
+// threads.
+TEST_CASE("a close waits until who was told of an item has got it, which comes again then") {
+  auto source = reviews_in(1, 6);
+  pinned slow{source};
+  feed changes{slow};
+  {
+    auto stream = changes.stream();
+    auto asked = keyspan::detail::awaiter_of(stream.next());
+    CHECK_FALSE(asked.await_ready());
+    CHECK(asked.await_suspend(std::noop_coroutine()));
+    slow.complete_all();
+    bool is_closed = false;
+    auto const closer = close_it(stream, is_closed);
+    CHECK_FALSE(is_closed);
+    auto const item = asked.await_resume();
+    CHECK(is_closed);
+    CHECK(item->number == 0);  // good as long as the feed is not asked
+    story more;
+    auto const reader = read_items(stream, more);
+    CHECK((more.has_ended && more.numbers.empty()));
+  }
+  slow.is_ready = true;
+  CHECK(numbers_of(changes) == counted(0, 6));
+}
+TEST_CASE("a close waits until who was told of a page has got it, which is handed out then") {
+  auto source = reviews_in(1, 6);
+  pinned slow{source};
+  feed changes{slow};
+  {
+    auto stream = changes.stream();
+    auto asked = keyspan::detail::awaiter_of(stream.next_page());
+    CHECK_FALSE(asked.await_ready());
+    CHECK(asked.await_suspend(std::noop_coroutine()));
+    slow.complete_all();
+    bool is_closed = false;
+    auto const closer = close_it(stream, is_closed);
+    CHECK_FALSE(is_closed);
+    auto const* const page = asked.await_resume();
+    CHECK(is_closed);
+    CHECK((*page)->items.size() == 3);
+  }
+  slow.is_ready = true;
+  CHECK(numbers_of(changes) == counted(3, 6));
+}
+
+TEST_CASE("who reads may end with his stream while another one waits for its close") {
+  auto source = reviews_in(1, 6);
+  pinned slow{source};
+  feed changes{slow};
+  using stream_type = decltype(changes.stream());
+  std::optional<stream_type> stream{changes.stream()};
+  auto const end_with_it = [](std::optional<stream_type>& of) -> running {
+    auto const item = co_await of->next();
+    if (!item) of.reset();
+  };
+  auto const reader = end_with_it(stream);
+  bool is_closed = false;
+  auto const closer = close_it(*stream, is_closed);
+  slow.complete_all();
+  CHECK(reader.is_done());
+  CHECK(is_closed);
+  CHECK_FALSE(stream.has_value());
+}
 
 TEMPLATE_TEST_CASE("the token of the request stops what is in flight, as an error", "", abandonable,
                    pinned) {

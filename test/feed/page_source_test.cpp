@@ -58,6 +58,9 @@ class journal {
 
   answer<page_type> read(range const& asked, keyspan::continuation const& from,
                          keyspan::read_request const& request) {
+    if (from.start() == keyspan::start_kind::time)
+      return {
+          keyspan::fail(keyspan::errc::unsupported, "a line does not know when it was written")};
     std::size_t at = 0;
     if (!from.is_start())
       at = std::stoul(from.text());

@@ -182,6 +182,7 @@ TEST_CASE("keys that share a token may come in any order among each other, each 
   }
   holds(check_page_source(source, &change::key, &change::number));
   source.is_wrong = true;
+  source.turns = 0;
   breaks(check_page_source(source, &change::key, &change::number),
          "a range that is read again has the same items");
 }
@@ -208,6 +209,10 @@ struct faulty : good {
   reply honest(range const& r, continuation const& from, read_request const& request) {
     return good::read(r, from, request);
   }
+  bool has_changed() const { return partitions().front().id != "0"; }
+  bool is_gone(std::string_view id) const {
+    return std::ranges::find(partitions(), id, &good::partition_type::id) == partitions().end();
+  }
 };
 
 finding look_at(faulty& source, std::function<void()> const& split_something) {
@@ -228,6 +233,15 @@ finding look_without_order(faulty& source) {
 
 bool is_from_beginning(continuation const& from) {
   return from.is_start() && from.start() == keyspan::start_kind::beginning;
+}
+bool is_one_token(range const& r) { return r == range{r.lower(), fast64.successor(r.lower())}; }
+bool lose_the_last(reply& got) {
+  if (!got.value || got.value->items.empty()) return false;
+  got.value->items.pop_back();
+  return true;
+}
+void lose_one_of_several(reply& got) {
+  if (got.value && got.value->items.size() > 1) got.value->items.pop_back();
 }
 
 TEST_CASE("the source that the others are made of is good") { holds(look_at_a<faulty>()); }
@@ -384,8 +398,22 @@ TEST_CASE("a source whose continuations are good once, or not exactly, is caught
       return honest(r, continuation{"\"" + std::to_string(behind - 1) + "\""}, request);
     }
   };
-  breaks(look_at_a<good_once>(),
-         "a continuation goes on with all that follows, as often as it is read from");
+  // A reading that was left is not gone on with as it would have been, in pages of its own size.
+  struct knows_the_last_reading_only : faulty {
+    knows_the_last_reading_only() { page_size(7); }
+    reply read(range const& r, continuation const& from, read_request const& request) override {
+      bool const is_known = from.is_start() || from.text() == given || request.page_size != 0;
+      auto got = honest(r, from, request);
+      if (!is_known) lose_the_last(got);
+      if (got.value) given = got.value->continuation;
+      return got;
+    }
+    std::string given{};
+  };
+  constexpr std::string_view law =
+      "a continuation goes on with all that follows, as often as it is read from";
+  breaks(look_at_a<good_once>(), law);
+  breaks(look_at_a<knows_the_last_reading_only>(), law);
   breaks(look_at_a<repeats_the_last>(), "a page size is a hint, and changes no item");
 }
 
@@ -419,7 +447,22 @@ TEST_CASE("a source that shows other items than those of the range is caught") {
       return honest(r, from, request);
     }
   };
+  struct does_not_see_one_token : faulty {
+    reply read(range const& r, continuation const& from, read_request const& request) override {
+      return honest(r, is_one_token(r) ? continuation{keyspan::from_now} : from, request);
+    }
+  };
+  struct loses_some_of_a_part_in_small_pages : faulty {
+    reply read(range const& r, continuation const& from, read_request const& request) override {
+      auto got = honest(r, from, request);
+      if (request.page_size != 0 && !request.is_whole_partition) lose_one_of_several(got);
+      return got;
+    }
+  };
   breaks(look_at_a<shows_all_of_the_partition>(), "a range has items of its own tokens; [");
+  breaks(look_at_a<does_not_see_one_token>(), "a part has the items of the whole that lie in it");
+  breaks(look_at_a<loses_some_of_a_part_in_small_pages>(),
+         "a page size is a hint, and changes no item");
   breaks(look_at_a<shows_nothing_of_parts>(), "a part has the items of the whole that lie in it");
   breaks(look_at_a<forgets_where_parts_were>(),
          "a continuation is good for any part of its range; [");
@@ -439,10 +482,60 @@ TEST_CASE("a source that shows the past from now on is caught") {
       return got;
     }
   };
-  breaks(look_at_a<begins_at_the_beginning>(),
-         "from now on there is nothing that was there before");
-  breaks(look_at_a<shows_it_on_the_next_page>(),
-         "from now on there is nothing that was there before");
+  struct begins_anew_after_a_split : faulty {
+    reply read(range const& r, continuation const& from, read_request const& request) override {
+      bool const is_now = from == continuation{keyspan::from_now};
+      return honest(r, is_now && has_changed() ? continuation{keyspan::from_beginning} : from,
+                    request);
+    }
+  };
+  // What it once gave as now, in words of its own.
+  struct forgets_after_a_split_when_it_was : faulty {
+    reply read(range const& r, continuation const& from, read_request const& request) override {
+      if (from.text() == then && has_changed()) return honest(r, keyspan::from_beginning, request);
+      auto got = honest(r, from, request);
+      if (got.value && from == continuation{keyspan::from_now} && !has_changed())
+        got.value->continuation = then;
+      return got;
+    }
+    std::string then = "\"100+1\"";
+  };
+  constexpr std::string_view law = "from now on there is nothing that was there before; [";
+  breaks(look_at_a<begins_at_the_beginning>(), law);
+  breaks(look_at_a<shows_it_on_the_next_page>(), law);
+  shows_it_on_the_next_page never_split;
+  breaks(look_without_order(never_split), law);
+  breaks(look_at_a<begins_anew_after_a_split>(), law);
+  breaks(look_at_a<forgets_after_a_split_when_it_was>(), law);
+}
+
+TEST_CASE("a source that takes a moment for another is caught, one that finds none says so") {
+  struct starts_from : faulty {
+    explicit starts_from(continuation other) : start{std::move(other)} {}
+    reply read(range const& r, continuation const& from, read_request const& request) override {
+      bool const is_timed = from.is_start() && from.start() == keyspan::start_kind::time;
+      return honest(r, is_timed ? start : from, request);
+    }
+    continuation start;
+  };
+  struct finds_no_moment : faulty {
+    explicit finds_no_moment(errc code) : why{code} {}
+    reply read(range const& r, continuation const& from, read_request const& request) override {
+      if (from.start() == keyspan::start_kind::time) return {keyspan::fail(why, "no clock")};
+      return honest(r, from, request);
+    }
+    errc why;
+  };
+  starts_from now{keyspan::from_now};
+  breaks(look_at(now, [&] { now.split("0"); }),
+         "from the first moment on there is everything, or errc::unsupported; [");
+  starts_from beginning{keyspan::from_beginning};
+  breaks(look_at(beginning, [&] { beginning.split("0"); }),
+         "from the last moment on there is nothing, or errc::unsupported; [");
+  finds_no_moment honest{errc::unsupported};
+  holds(look_at(honest, [&] { honest.split("0"); }));
+  finds_no_moment rude{errc::bad_request};
+  breaks(look_at(rude, [&] { rude.split("0"); }), "a source at rest answers; [");
 }
 
 TEST_CASE("a source that reads another key along, or none, is caught") {
@@ -460,8 +553,85 @@ TEST_CASE("a source that reads another key along, or none, is caught") {
       return got;
     }
   };
-  breaks(look_at_a<takes_no_key>(), "a read of one key gives its items and no others");
-  breaks(look_at_a<finds_no_key>(), "a read of one key gives its items and no others");
+  constexpr std::string_view law = "a read of one key gives its items and no others; [";
+  breaks(look_at_a<takes_no_key>(), law);
+  takes_no_key never_split;
+  breaks(look_without_order(never_split), law);
+  breaks(look_at_a<finds_no_key>(), law);
+}
+
+TEST_CASE("a source that reads a key well only in one page, or from the beginning, is caught") {
+  struct forgets_the_key_when_it_goes_on : faulty {
+    reply read(range const& r, continuation const& from, read_request const& request) override {
+      auto other = request;
+      if (!from.is_start()) other.key = nullptr;
+      return honest(r, from, other);
+    }
+  };
+  // A page of all that there is of a key leaves nothing to go on with.
+  struct forgets_the_key_behind_pages_of_all : faulty {
+    reply read(range const& r, continuation const& from, read_request const& request) override {
+      auto other = request;
+      if (!from.is_start() && request.page_size == 0) other.key = nullptr;
+      return honest(r, from, other);
+    }
+  };
+  struct loses_the_second_one_by_one : faulty {
+    reply read(range const& r, continuation const& from, read_request const& request) override {
+      auto got = honest(r, from, request);
+      if (request.key && request.page_size == 1 && !from.is_start()) lose_the_last(got);
+      return got;
+    }
+  };
+  struct loses_some_in_small_pages : faulty {
+    reply read(range const& r, continuation const& from, read_request const& request) override {
+      auto got = honest(r, from, request);
+      if (request.key && request.page_size > 1) lose_one_of_several(got);
+      return got;
+    }
+  };
+  // In pages of its own size; of a part it loses none.
+  struct loses_one_of_a_whole_partition : faulty {
+    reply read(range const& r, continuation const& from, read_request const& request) override {
+      auto got = honest(r, from, request);
+      if (request.key && request.page_size == 0 && request.is_whole_partition && from.is_start())
+        lose_the_last(got);
+      return got;
+    }
+  };
+  constexpr std::string_view law = "a read of one key gives its items and no others; [";
+  breaks(look_at_a<forgets_the_key_when_it_goes_on>(), law);
+  breaks(look_at_a<forgets_the_key_behind_pages_of_all>(), law);
+  breaks(look_at_a<loses_the_second_one_by_one>(), law);
+  breaks(look_at_a<loses_some_in_small_pages>(), law);
+  breaks(look_at_a<loses_one_of_a_whole_partition>(), law);
+}
+
+TEST_CASE("a source that reads a key well only in whole partitions, or before a split, is caught") {
+  struct forgets_the_key_in_a_part : faulty {
+    reply read(range const& r, continuation const& from, read_request const& request) override {
+      auto other = request;
+      if (!request.is_whole_partition) other.key = nullptr;
+      return honest(r, from, other);
+    }
+  };
+  struct does_not_see_a_key_in_its_own_range : faulty {
+    reply read(range const& r, continuation const& from, read_request const& request) override {
+      bool const is_blind = request.key && is_one_token(r);
+      return honest(r, is_blind ? continuation{keyspan::from_now} : from, request);
+    }
+  };
+  struct loses_some_after_a_split : faulty {
+    reply read(range const& r, continuation const& from, read_request const& request) override {
+      auto got = honest(r, from, request);
+      if (request.key && has_changed()) lose_one_of_several(got);
+      return got;
+    }
+  };
+  constexpr std::string_view law = "a read of one key gives its items and no others; [";
+  breaks(look_at_a<forgets_the_key_in_a_part>(), law);
+  breaks(look_at_a<does_not_see_a_key_in_its_own_range>(), law);
+  breaks(look_at_a<loses_some_after_a_split>(), law);
 }
 
 TEST_CASE("a source that reads over partitions is caught, and one that calls it something else") {
@@ -493,6 +663,43 @@ TEST_CASE("a source that reads over partitions is caught, and one that calls it 
   breaks(look_at_a<reads_what_is_gone>(), "a range over several partitions is gone; [0, ");
 }
 
+TEST_CASE("a source that does not say that a partition it is asked for by name is gone is caught") {
+  struct does_not_know_it : faulty {
+    reply read(range const& r, continuation const& from, read_request const& request) override {
+      if (is_gone(request.partition) && is_from_beginning(from))
+        return {keyspan::fail(errc::unknown_range, "which one?")};
+      return honest(r, from, request);
+    }
+  };
+  struct has_nothing_new_in_it : faulty {
+    reply read(range const& r, continuation const& from, read_request const& request) override {
+      if (is_gone(request.partition) && !from.is_start())
+        return {page{.continuation = from.text(), .nothing_new = true}};
+      return honest(r, from, request);
+    }
+  };
+  // A part of one that was split, or the whole of one that was merged, lies in one partition.
+  struct reads_the_successor : faulty {
+    explicit reads_the_successor(bool parts) : does_parts{parts} {}
+    reply read(range const& r, continuation const& from, read_request const& request) override {
+      auto other = request;
+      if (is_gone(request.partition) && request.is_whole_partition != does_parts) {
+        other.partition = {};
+        other.is_whole_partition = false;
+      }
+      return honest(r, from, other);
+    }
+    bool does_parts;
+  };
+  constexpr std::string_view law = "a partition that was split or merged is gone; [";
+  breaks(look_at_a<does_not_know_it>(), law);
+  breaks(look_at_a<has_nothing_new_in_it>(), law);
+  reads_the_successor of_a_split{true};
+  breaks(look_at(of_a_split, [&] { of_a_split.split("0"); }), law);
+  reads_the_successor of_a_merge{false};
+  breaks(look_at(of_a_merge, [&] { of_a_merge.merge("1", "2"); }), law);
+}
+
 TEST_CASE("a source that an error or a stop moves is caught") {
   struct is_moved_by_an_error : faulty {
     reply read(range const& r, continuation const& from, read_request const& request) override {
@@ -501,6 +708,19 @@ TEST_CASE("a source that an error or a stop moves is caught") {
       if (got.value && has_failed && !got.value->items.empty()) got.value->items.pop_back();
       return got;
     }
+    bool has_failed = false;
+  };
+  // One error falsifies one reading: of those from the beginning, or of those that go on.
+  struct is_moved_once : faulty {
+    explicit is_moved_once(bool at_the_beginning) : does_begin{at_the_beginning} {}
+    reply read(range const& r, continuation const& from, read_request const& request) override {
+      auto got = honest(r, from, request);
+      if (!got.value) has_failed = true;
+      if (has_failed && is_from_beginning(from) == does_begin && lose_the_last(got))
+        has_failed = false;
+      return got;
+    }
+    bool does_begin;
     bool has_failed = false;
   };
   struct is_confused_by_a_stop : faulty {
@@ -517,6 +737,10 @@ TEST_CASE("a source that an error or a stop moves is caught") {
     }
   };
   breaks(look_at_a<is_moved_by_an_error>(), "an error moves nothing; [0, ");
+  for (bool const does_begin : {false, true}) {
+    is_moved_once source{does_begin};
+    breaks(look_at(source, [&] { source.split("0"); }), "an error moves nothing; [0, ");
+  }
   breaks(look_at_a<is_confused_by_a_stop>(), "a read that is stopped says so; [0, ");
   holds(look_at_a<is_too_late_to_be_stopped>());
 }
@@ -559,7 +783,7 @@ TEST_CASE("a topology that is not whole, not the newest or not the same is caugh
       "a topology lists partitions that own every token exactly once; ";
   breaks(look_at_a<leaves_one_out>(), std::string{whole} + "gap: after partition 1 nobody owns ");
   breaks(look_at_a<fails>(), std::string{whole} + "it fails: unavailable: not now");
-  breaks(look_at_a<never_ends>(), std::string{whole} + "too_large: the list");
+  breaks(look_at_a<never_ends>(), std::string{whole} + "bad_response: page after page of the list");
   breaks(look_at_a<tells_it_again>(), "a topology has nothing newer than its newest version");
   breaks(look_at_a<is_another_one>(), "a topology that is read again is the same");
 }
@@ -615,8 +839,24 @@ TEST_CASE("a source whose continuations or items do not outlive a split or a mer
       return got;
     }
   };
+  struct begins_too_late : faulty {
+    reply read(range const& r, continuation const& from, read_request const& request) override {
+      auto got = honest(r, from, request);
+      if (has_changed() && is_from_beginning(from)) lose_the_last(got);
+      return got;
+    }
+  };
+  struct loses_some_in_small_pages : faulty {
+    reply read(range const& r, continuation const& from, read_request const& request) override {
+      auto got = honest(r, from, request);
+      if (has_changed() && request.page_size != 0) lose_one_of_several(got);
+      return got;
+    }
+  };
   constexpr std::string_view law = "a continuation outlives splits and merges";
   breaks(look_at_a<begins_anew>(), law);
+  breaks(look_at_a<begins_too_late>(), law);
+  breaks(look_at_a<loses_some_in_small_pages>(), "a page size is a hint, and changes no item; [");
   breaks(look_at_a<child_is_empty>(), law);
   breaks(look_at_a<merged_is_not_sorted>(), law);
 }

@@ -138,7 +138,7 @@ TEST_CASE("a map of texts that are not hashed keeps the laws") {
   auto after = before;
   after.split(alike + "b", 7, 8);
   holds(check_range_map(after, tokens));
-  holds(check_change_is_local(before, after, before.entry_of(alike + "b").range, tokens));
+  holds(check_change_is_local(before, after, before.entry_of(alike + "b").range(), tokens));
 }
 
 TEST_CASE("a map of tokens of several schemes, chosen at run time, keeps the laws") {
@@ -190,13 +190,13 @@ void changes_are_local(Scheme const& scheme, std::uint64_t seed) {
   for (int step = 1; step <= 60; ++step) {
     auto const before = map;
     auto const i = static_cast<std::size_t>(random.below(map.size()));
-    auto stretch = map[i].range;
+    auto stretch = map[i].range();
     if (i + 1 < map.size() && random.chance(35)) {
-      stretch = join(stretch, map[i + 1].range);
+      stretch = join(stretch, map[i + 1].range());
       map.join(stretch, step);
     } else {
       token const& at = random.pick(tokens);
-      stretch = map.entry_of(at).range;
+      stretch = map.entry_of(at).range();
       if (stretch.lower() == at) continue;
       map.split(at, step, -step);
     }
@@ -280,7 +280,7 @@ TEST_CASE(
         : faulty{map}, where{number}, range{other} {}
     entry operator[](std::size_t i) const {
       auto const right = good::operator[](i);
-      return {i == where ? range : right.range, right.value};
+      return {i == where ? range : right.range(), right.value()};
     }
     std::size_t where;
     token_range<int> range;
@@ -546,7 +546,7 @@ TEST_CASE("a change that reaches beyond the ranges it names is caught") {
     char const& at(int t) const { return good::at(by_at && t == 8 ? 4 : t); }
     entry entry_of(int t) const {
       auto const right = good::entry_of(t);
-      return {right.range, by_entry && t == 8 ? good::at(4) : right.value};
+      return {right.range(), by_entry && t == 8 ? good::at(4) : right.value()};
     }
     bool contains(int t) const { return good::contains(t) && !(by_contains && t == 8); }
     bool by_at = false;

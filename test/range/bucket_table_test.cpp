@@ -138,6 +138,36 @@ TEST_CASE("a hundred thousand ranges cut in one corner are found as well") {
   }
 }
 
+// Counts how often two of them are compared.
+struct weighed {
+  std::uint64_t number = 0;
+  static inline int comparisons = 0;
+
+  std::uint64_t token_prefix() const { return number; }
+  friend auto operator<=>(weighed const& a, weighed const& b) {
+    ++comparisons;
+    return a.number <=> b.number;
+  }
+  [[maybe_unused]] friend bool operator==(weighed const&, weighed const&) = default;
+};
+
+// As the times of this year are, behind a first one that is the least there is.
+TEST_CASE("cuts that all lie far behind the first one are told apart without a search") {
+  std::vector<weighed> lowers{{0}};
+  for (std::uint64_t i = 0; i < 1'000; ++i)
+    lowers.push_back({(std::uint64_t{1} << 60) + (i << 20)});
+  bucket_table<weighed> const table{std::span<weighed const>{lowers}};
+  test::random random{9};
+  weighed::comparisons = 0;
+  for (int i = 0; i < 1'000; ++i) {
+    std::uint64_t const number = random.below(std::uint64_t{1'000} << 20);
+    weighed const token{(std::uint64_t{1} << 60) + number};
+    REQUIRE(table.position(lowers, token) == 1 + (number >> 20));
+  }
+  CHECK(weighed::comparisons < 100);  // ten for each token, if a table began at the first cut
+  CHECK(table.position(lowers, {1'000}) == 0);
+}
+
 TEST_CASE("a table takes sixteen bytes for a token at most and rebuilds itself in its place") {
   std::vector<std::uint64_t> lowers;
   for (std::uint64_t i = 0; i < 1000; ++i) lowers.push_back(i << 54);

@@ -1,5 +1,6 @@
 // test/range/partition_test.cpp — the entries of a list of who owns what.
 #include <keyspan/core/text.hpp>
+#include <keyspan/hash/cosmos_multihash.hpp>
 #include <keyspan/hash/cosmos_v2.hpp>
 #include <keyspan/hash/token128.hpp>
 #include <keyspan/range/partition.hpp>
@@ -33,6 +34,18 @@ TEST_CASE("a partition is equal to one of the same id, range and parents") {
   CHECK(one != partition<int>{"4", {10, 21}, {"1", "3"}});
   CHECK(one != partition<int>{"4", {10, 20}, {"3", "1"}});
   STATIC_CHECK(std::is_aggregate_v<partition<int>>);
+}
+
+TEST_CASE("a partition whose bounds begin alike is printed so that they can be told apart") {
+  std::string const tenant(52, '3');
+  partition<keyspan::token_multihash> const one{
+      "4",
+      {*keyspan::cosmos_multihash.from_hex(tenant + "00000000000A"),
+       *keyspan::cosmos_multihash.from_hex(tenant + "00000000000B")}};
+  CHECK(keyspan::to_text(one) ==
+        "4 [333333333333\xE2\x80\xA6"
+        "00000000A, 333333333333\xE2\x80\xA6"
+        "00000000B)");
 }
 
 TEST_CASE("a partition is printed as its id and its range, cut where they are long") {

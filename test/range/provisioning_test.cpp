@@ -22,9 +22,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -423,6 +425,18 @@ void check_cuts_under(Scheme const& scheme) {
   check(split_point(scheme, right, equal).error().code == errc::invalid_range);
 }
 
+TEST_CASE("a sample that is not in the range is refused by bounds that can be told apart") {
+  std::string const tenant(52, '3');
+  auto const at = [&](std::string_view end) {
+    return *keyspan::cosmos_multihash.from_hex(tenant + std::string{end});
+  };
+  token_range const range{at("00000000000A"), at("00000000000B")};
+  CHECK(keyspan::split_point(range, {}).error().text ==
+        "no token of the sample is in [333333333333\xE2\x80\xA6"
+        "00000000A, 333333333333\xE2\x80\xA6"
+        "00000000B)");
+}
+
 TEST_CASE("every scheme cuts in its middle and at the measured one") {
   check_cuts_under(keyspan::cosmos_v1);
   check_cuts_under(keyspan::cosmos_v2);
@@ -547,12 +561,82 @@ constexpr bool a_sample_is_shared_out_among_any_number_of_parts() {
         return distance < 0 ? -distance : distance;
       };
       for (std::size_t i = 1; i < distinct.size(); ++i)
-        check(off(cuts->front()) <= off(distinct[i]) + 1);  // an odd one has two middles
+        check(off(cuts->front()) <= off(distinct[i]));
     }
   }
   return true;
 }
 CHECK_BOTH(a_sample_is_shared_out_among_any_number_of_parts);
+
+constexpr bool parts_of_tokens_that_differ_are_of_equal_size() {
+  std::size_t const count = std::is_constant_evaluated() ? 9 : 20;
+  std::vector<int> sample;
+  for (std::size_t n = 1; n <= count; ++n) {
+    sample.push_back(static_cast<int>(n) - 1);
+    token_range const all{0, static_cast<int>(n)};
+    for (std::size_t parts = 1; parts <= n; ++parts) {
+      auto const ranges = split(all, *keyspan::split_points(all, parts, sample));
+      check(ranges.size() == parts);
+      auto const size_of = [](token_range<int> const& part) {
+        return part.upper().at() - part.lower();
+      };
+      int least = size_of(ranges.front());
+      int greatest = least;
+      for (auto const& part : ranges) {
+        least = std::min(least, size_of(part));
+        greatest = std::max(greatest, size_of(part));
+      }
+      check(greatest - least <= 1);
+    }
+  }
+  return true;
+}
+CHECK_BOTH(parts_of_tokens_that_differ_are_of_equal_size);
+
+// Every way in which up to six different tokens are met up to three times each, into every number
+// of parts: between the neighbours of a cut there is no other that is nearer to the share, and
+// none that is as near and comes first.
+TEST_CASE("no other cut between its neighbours is nearer to the share") {
+  token_range const all{0, 6};
+  int looked_at = 0;
+  int equally_near = 0;
+  for (int code = 0; code < 4 * 4 * 4 * 4 * 4 * 4; ++code) {
+    std::vector<int> sample;
+    for (int left = code, token = 0; token < 6; ++token, left /= 4)
+      sample.insert(sample.end(), static_cast<std::size_t>(left % 4), token);
+    auto distinct = sample;
+    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+    auto const size = static_cast<std::ptrdiff_t>(sample.size());
+    for (std::size_t parts = 2; parts <= distinct.size(); ++parts) {
+      auto const cuts = keyspan::split_points(all, parts, sample).value();
+      for (std::size_t i = 1; i < parts; ++i) {
+        auto const off = [&](int cut) {
+          auto const before = std::lower_bound(sample.begin(), sample.end(), cut) - sample.begin();
+          auto const count = static_cast<std::ptrdiff_t>(parts);
+          return std::abs(before * count - size * static_cast<std::ptrdiff_t>(i));
+        };
+        int const taken = cuts[i - 1];
+        int const from = i == 1 ? distinct.front() : cuts[i - 2];
+        for (int const other : distinct) {
+          if (other <= from || (i + 1 < parts && other >= cuts[i]) || other == taken) continue;
+          ++looked_at;
+          if (off(other) < off(taken) || (off(other) == off(taken) && other < taken))
+            FAIL("of sample " << code << " in " << parts << " parts, " << other << " is nearer");
+          equally_near += off(other) == off(taken);
+        }
+      }
+    }
+  }
+  CHECK(looked_at > 10'000);
+  CHECK(equally_near > 1'000);
+}
+
+TEST_CASE("of two cuts that are equally near to an even share the first is taken") {
+  token_range const all{0, 10};
+  CHECK(keyspan::split_points(all, 2, std::vector{1, 2, 3}).value() == std::vector{2});
+  CHECK(keyspan::split_points(all, 4, std::vector{1, 2, 3, 4, 5, 6}).value() ==
+        std::vector{2, 4, 5});
+}
 
 TEST_CASE("a large sample is shared out evenly, however its tokens lie") {
   test::random random{17};

@@ -1,6 +1,7 @@
 // test/range/range_map_test.cpp — small spaces in full, long random histories beside a plain model,
 // and what must not go wrong halfway.
 #include <keyspan/core/index_view.hpp>
+#include <keyspan/core/print.hpp>
 #include <keyspan/core/text.hpp>
 #include <keyspan/hash/any_scheme.hpp>
 #include <keyspan/hash/cassandra.hpp>
@@ -32,6 +33,7 @@
 #include <optional>
 #include <ranges>
 #include <span>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -100,10 +102,10 @@ constexpr bool finds_what_the_cuts_say() {
       check(*map.find(token) == 100 + first);
       check(map.at(token) == 100 + first);
       auto const i = map.index_of(token);
-      check(map[i].range.contains(token) && map[i].range.lower() == Token{first});
-      check(map[i].value == 100 + first && map.values()[i] == 100 + first);
-      check(map.entry_of(token).range == map[i].range &&
-            &map.entry_of(token).value == &map[i].value);
+      check(map[i].range().contains(token) && map[i].range().lower() == Token{first});
+      check(map[i].value() == 100 + first && map.values()[i] == 100 + first);
+      check(map.entry_of(token).range() == map[i].range() &&
+            &map.entry_of(token).value() == &map[i].value());
     }
   }
   return true;
@@ -145,8 +147,8 @@ constexpr bool overlapping_gives_the_ranges_that_share_a_token_and_no_other() {
         auto found = map.overlapping(stretch);
         auto next = found.begin();
         for (auto const& each : map) {
-          if (!overlaps(each.range, stretch)) continue;
-          check(next != found.end() && (*next).range == each.range);
+          if (!overlaps(each.range(), stretch)) continue;
+          check(next != found.end() && next->range() == each.range());
           ++next;
         }
         check(next == found.end());
@@ -167,7 +169,7 @@ constexpr bool a_split_moves_tokens_of_the_range_it_cuts_and_no_other() {
       auto after = before;
       after.split(at, 1, 2);
       check(after.size() == before.size() + 1);
-      auto const cut = before.entry_of(at).range;
+      auto const cut = before.entry_of(at).range();
       for (int t = 0; t < space; ++t)
         check(after.at(t) == (!cut.contains(t) ? before.at(t) : t < at ? 1 : 2));
       after.join(cut, before.at(at));
@@ -183,11 +185,11 @@ constexpr bool a_join_moves_tokens_of_the_stretch_it_names_and_no_other() {
     auto const before = map_of_cuts(cuts);
     for (std::size_t first = 0; first < before.size(); ++first) {
       for (std::size_t last = first; last < before.size(); ++last) {
-        token_range<int> const stretch{before[first].range.lower(), before[last].range.upper()};
+        token_range<int> const stretch{before[first].range().lower(), before[last].range().upper()};
         auto after = before;
         after.join(stretch, 7);
         check(after.size() == before.size() - (last - first));
-        check(after.entry_of(stretch.lower()).range == stretch);
+        check(after.entry_of(stretch.lower()).range() == stretch);
         for (int t = 0; t < space; ++t)
           check(after.at(t) == (stretch.contains(t) ? 7 : before.at(t)));
       }
@@ -250,9 +252,9 @@ std::string text(keyspan::result<small_map> const& made) {
 TEST_CASE("ranges that are no cover are refused by the name of what is wrong") {
   using list = std::vector<owned_range<int, int>>;
   token_range const whole{0, 9};
-  CHECK(text(small_map::from_ranges({}, whole)) == "gap: gap between 0 and 9");
+  CHECK(text(small_map::from_ranges({}, whole)) == "gap: no range claims 0 to 9");
   CHECK(text(small_map::from_ranges(list{{{5, 9}, 2}, {{0, 4}, 1}}, whole)) ==
-        "gap: gap between 4 and 5");
+        "gap: no range claims 4 to 5");
   CHECK(text(small_map::from_ranges(list{{{0, 9}, 2}, {{3, 4}, 1}}, whole)) ==
         "overlap: two ranges both claim 3 to 4");
   CHECK(small_map::from_ranges(list{{{0, 9}, 2}, {{9, 10}, 1}}, whole).error().code ==
@@ -267,6 +269,18 @@ TEST_CASE("ranges that are no cover are refused by the name of what is wrong") {
         "invalid_range: the boundary 4 is not before the end 4");
 }
 
+TEST_CASE("an end that a boundary reaches is named so that it can be told apart") {
+  using token = keyspan::token_multihash;
+  std::string const tenant(52, '3');
+  auto const at = [&](std::string_view end) { return *token::from_hex(tenant + std::string{end}); };
+  auto const made = range_map<token, int>::from_boundaries({{token{}, 1}, {at("00000000000B"), 2}},
+                                                           at("00000000000A"));
+  CHECK(made.error().text ==
+        "the boundary 333333333333\xE2\x80\xA6"
+        "00000000B is not before the end 333333333333\xE2\x80\xA6"
+        "00000000A");
+}
+
 TEST_CASE("what a caller of a range map promises is checked") {
   using test::promise_broken_by;
   auto map = map_of_cuts(0b00110);  // [0,2) [2,3) [3,6)
@@ -279,7 +293,7 @@ TEST_CASE("what a caller of a range map promises is checked") {
   auto const borders = "ranges of the map begin and end where the stretch does";
   CHECK(promise_broken_by([&] { return map.at(6); }) == "the map covers the token");
   CHECK(promise_broken_by([&] { return map.index_of(-1); }) == "the map covers the token");
-  CHECK(promise_broken_by([&] { return map[3].value; }) == "the map has a range of this number");
+  CHECK(promise_broken_by([&] { return map[3].value(); }) == "the map has a range of this number");
   CHECK(promise_broken_by([&] { return map.split(2, 1, 2), 0; }) == inside);
   CHECK(promise_broken_by([&] { return map.split(0, 1, 2), 0; }) == inside);
   CHECK(promise_broken_by([&] { return map.split(falling, three), 0; }) == inside);
@@ -344,55 +358,138 @@ std::uint64_t some_number(test::random& random) {
   }
 }
 
+struct tally {
+  int changes = 0;
+  int splits_in_more = 0;  // than two
+  int replacements = 0;
+
+  tally& operator+=(tally const& other) {
+    changes += other.changes;
+    splits_in_more += other.splits_in_more;
+    replacements += other.replacements;
+    return *this;
+  }
+};
+
 template <class Token>
-void history_of(std::uint64_t seed, int steps) {
-  test::random random{seed};
-  Token const least = token_of_number<Token>(0);
-  range_map<Token, int> map{{least, space_end}, 0};
-  std::map<Token, int> model{{least, 0}};
-  auto const owner_of = [&](Token const& token) { return std::prev(model.upper_bound(token)); };
-  auto const agree_at = [&](Token const& token) {
-    REQUIRE(map.at(token) == owner_of(token)->second);
-  };
-  for (int step = 1; step <= steps; ++step) {
-    Token const at = token_of_number<Token>(some_number(random));
-    if (model.size() < 2 || random.chance(model.size() < 200 ? 60 : 40)) {
-      if (model.contains(at)) continue;
-      owner_of(at)->second = step;
-      model.emplace(at, -step);
-      map.split(at, step, -step);
-    } else {
-      auto const count = std::min<std::size_t>(random.below(3) + 2, model.size());
-      auto first = random.below(model.size() - count + 1);
-      auto from = std::next(model.begin(), static_cast<std::ptrdiff_t>(first));
-      auto behind = std::next(from, static_cast<std::ptrdiff_t>(count));
-      auto const upper = behind == model.end() ? keyspan::upper_end<Token>{space_end}
-                                               : keyspan::upper_end<Token>{behind->first};
-      from->second = step;
-      map.join({from->first, upper}, step);
-      model.erase(std::next(from), behind);
+class history {
+ public:
+  explicit history(std::uint64_t seed) : random_{seed} {}
+
+  tally run(int changes) {
+    while (made_.changes < changes) {
+      std::uint64_t const number = some_number(random_);
+      bool const grows = model_.size() < 2 || random_.chance(model_.size() < 200 ? 60 : 40);
+      if (!(grows ? split(number) : random_.chance(75) ? join() : replace(number))) continue;
+      ++made_.changes;
+      for (int i = 0; i < 3; ++i) agree_at(token_of_number<Token>(some_number(random_)));
+      agree_at(token_of_number<Token>(number));
+      REQUIRE(map_.size() == model_.size());
+      if (made_.changes % 500 == 0) agree_in_full();
     }
-    for (int i = 0; i < 3; ++i) agree_at(token_of_number<Token>(some_number(random)));
-    agree_at(at);
-    REQUIRE(map.size() == model.size());
-    if (step % 500 != 0) continue;
-    auto expected = model.begin();
-    for (auto const& [range, value] : map) {
+    return made_;
+  }
+
+ private:
+  using place = typename std::map<Token, int>::iterator;
+
+  place owner_of(Token const& token) { return std::prev(model_.upper_bound(token)); }
+
+  // Tokens between two places, near to a number, rising; few or none.
+  std::vector<Token> cuts_between(place from, place behind, std::uint64_t number) {
+    std::vector<Token> cuts;
+    auto const add = [&](Token const& at) {
+      if (from->first < at && (behind == model_.end() || at < behind->first)) cuts.push_back(at);
+    };
+    add(token_of_number<Token>(number));
+    if (random_.chance(30))
+      for (auto more = random_.below(2) + 1; more > 0; --more)
+        add(token_of_number<Token>(number + (random_() >> random_.below(64))));
+    std::sort(cuts.begin(), cuts.end());
+    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+    return cuts;
+  }
+
+  bool split(std::uint64_t number) {
+    auto const whole = owner_of(token_of_number<Token>(number));
+    auto const cuts = cuts_between(whole, std::next(whole), number);
+    if (cuts.empty()) return false;
+    std::vector<int> values{next_++};
+    while (values.size() <= cuts.size()) values.push_back(next_++);
+    if (cuts.size() == 1) {
+      map_.split(cuts[0], values[0], values[1]);
+    } else {
+      map_.split(cuts, values);
+      ++made_.splits_in_more;
+    }
+    whole->second = values[0];
+    for (std::size_t i = 0; i < cuts.size(); ++i) model_.emplace(cuts[i], values[i + 1]);
+    return true;
+  }
+
+  // Up to four neighbours, and what lies behind them.
+  std::pair<place, place> neighbours() {
+    auto const count = std::min<std::size_t>(random_.below(3) + 2, model_.size());
+    auto const first = random_.below(model_.size() - count + 1);
+    auto const from = std::next(model_.begin(), static_cast<std::ptrdiff_t>(first));
+    return {from, std::next(from, static_cast<std::ptrdiff_t>(count))};
+  }
+  token_range<Token> stretch_of(place from, place behind) const {
+    if (behind == model_.end()) return {from->first, space_end};
+    return {from->first, behind->first};
+  }
+
+  bool join() {
+    auto const [from, behind] = neighbours();
+    from->second = next_++;
+    map_.join(stretch_of(from, behind), from->second);
+    model_.erase(std::next(from), behind);
+    return true;
+  }
+
+  bool replace(std::uint64_t number) {
+    auto const [from, behind] = neighbours();
+    auto const stretch = stretch_of(from, behind);
+    auto const cuts = cuts_between(from, behind, number);
+    std::vector<owned_range<Token, int>> parts;
+    for (auto const& part : keyspan::split(stretch, cuts)) parts.push_back({part, next_++});
+    map_.replace(stretch, parts);
+    model_.erase(std::next(from), behind);
+    for (auto const& part : parts) model_[part.range.lower()] = part.value;
+    ++made_.replacements;
+    return true;
+  }
+
+  void agree_at(Token const& token) { REQUIRE(map_.at(token) == owner_of(token)->second); }
+
+  void agree_in_full() const {
+    auto expected = model_.begin();
+    for (auto const& [range, value] : map_) {
       REQUIRE(range.lower() == expected->first);
       REQUIRE(value == expected->second);
       ++expected;
-      REQUIRE(range.upper() == (expected == model.end()
+      REQUIRE(range.upper() == (expected == model_.end()
                                     ? keyspan::upper_end<Token>{space_end}
                                     : keyspan::upper_end<Token>{expected->first}));
     }
   }
-}
+
+  test::random random_;
+  range_map<Token, int> map_{{token_of_number<Token>(0), space_end}, 0};
+  std::map<Token, int> model_{{token_of_number<Token>(0), 0}};
+  int next_ = 1;
+  tally made_{};
+};
 
 TEST_CASE("a hundred thousand splits and joins leave what a plain model has") {
-  history_of<std::uint64_t>(1, 30'000);
-  history_of<token128>(2, 40'000);
-  history_of<std::int64_t>(3, 20'000);
-  history_of<std::string>(4, 10'000);
+  tally made;
+  made += history<std::uint64_t>{1}.run(30'000);
+  made += history<token128>{2}.run(40'000);
+  made += history<std::int64_t>{3}.run(20'000);
+  made += history<std::string>{4}.run(10'000);
+  CHECK(made.changes == 100'000);
+  CHECK(made.splits_in_more > 1'000);
+  CHECK(made.replacements > 5'000);
 }
 
 // ----- tokens of the schemes
@@ -408,9 +505,9 @@ void parts_begin_at(Scheme const& scheme, test::golden_rows const& rows, std::st
     auto const map = evenly_split(scheme, count);
     if (texts.size() != count) continue;  // of the large ones there are some rows only
     for (std::size_t i = 0; i < count; ++i) {
-      CHECK(std::string_view{map[i].range.lower().to_hex()} == texts[i]);
-      CHECK(map[i].value == i);
-      CHECK(map.at(map[i].range.lower()) == i);
+      CHECK(std::string_view{map[i].range().lower().to_hex()} == texts[i]);
+      CHECK(map[i].value() == i);
+      CHECK(map.at(map[i].range().lower()) == i);
     }
     CHECK(map.whole() == whole_space(scheme));
   }
@@ -478,7 +575,7 @@ TEST_CASE("a lookup allocates nothing") {
             token128 const token{random() >> 2, random()};
             sum += map.at(token) + map.index_of(token) + *map.find(token);
             for (auto const& each : map.overlapping({token, space_end})) {
-              sum += each.value;
+              sum += each.value();
               break;
             }
           }
@@ -493,7 +590,7 @@ TEST_CASE("the index takes sixteen bytes for each range at most") {
   }
   auto skewed = evenly_split(cosmos_v2, 2);
   for (std::uint32_t i = 2; i < 50; ++i) {
-    auto const first = skewed[0].range;
+    auto const first = skewed[0].range();
     skewed.split(*cosmos_v2.midpoint(first.lower(), first.upper()), i, i + 100);
     CHECK(skewed.index_memory() <= 16 * skewed.size());
   }
@@ -502,7 +599,7 @@ TEST_CASE("the index takes sixteen bytes for each range at most") {
 TEST_CASE("a copy is a snapshot that later changes do not reach") {
   auto map = evenly_split(cosmos_v2, 4);
   auto const snapshot = map;
-  auto const cut = *cosmos_v2.midpoint(map[1].range.lower(), map[1].range.upper());
+  auto const cut = *cosmos_v2.midpoint(map[1].range().lower(), map[1].range().upper());
   map.split(cut, 40, 41);
   CHECK(snapshot == evenly_split(cosmos_v2, 4));
   CHECK(snapshot.at(cut) == 1);
@@ -607,15 +704,79 @@ TEST_CASE("an allocation that fails leaves the map as it was") {
 
 template <class Map>
 concept shows_what_a_temporary_has =
-    requires(Map map) { std::move(map).overlapping(map.whole()); } || requires(Map map) {
-      std::move(map).lowers();
-    } || requires(Map map) { std::move(map).values(); };
+    requires(Map map) { std::move(map).overlapping(map.whole()); } ||
+    requires(Map map) { std::move(map).lowers(); } ||
+    requires(Map map) { std::move(map).values(); } ||
+    requires(Map map) { std::move(map).find(map.lowers()[0]); } ||
+    requires(Map map) { std::move(map).at(map.lowers()[0]); } ||
+    requires(Map map) { std::move(map).entry_of(map.lowers()[0]); } ||
+    requires(Map map) { std::move(map)[0]; } || requires(Map map) { std::move(map).begin(); } ||
+    requires(Map map) { std::move(map).end(); };
 static_assert(!shows_what_a_temporary_has<small_map>);
+static_assert(!shows_what_a_temporary_has<small_map const>);
+
+template <class Whole>
+using part_of = decltype(std::declval<Whole>().template get<0>());
+using small_entry = small_map::entry;
+static_assert(std::is_same_v<part_of<small_entry const&>, token_range<int> const&>);
+static_assert(std::is_same_v<part_of<small_entry>, token_range<int>>);
+static_assert(std::is_same_v<part_of<small_entry const>, token_range<int>>);
+
+// Long enough to be kept elsewhere, so that a look at what is gone is seen to be one.
+range_map<std::string, std::string> map_of_long_texts() {
+  std::string const x(80, 'x');
+  return *range_map<std::string, std::string>::from_boundaries(
+      {{"", x + "first"}, {x + "1", x + "second"}, {x + "2", x + "third"}});
+}
+
+TEST_CASE("ranges and values are projected by the members of an entry") {
+  auto const map = map_of_long_texts();
+  using entry = decltype(map)::entry;
+  std::vector<token_range<std::string>> expected;
+  for (std::size_t i = 0; i < map.size(); ++i) expected.push_back(map[i].range());
+
+  static_assert(
+      std::is_same_v<
+          std::ranges::range_reference_t<decltype(map | std::views::transform(&entry::range))>,
+          token_range<std::string>>);
+  std::vector<token_range<std::string>> found;
+  for (auto&& range : map | std::views::transform(&entry::range)) found.push_back(range);
+  CHECK(found == expected);
+  found.clear();
+  for (auto&& range : map | ranges::views::transform(&entry::range)) found.push_back(range);
+  CHECK(found == expected);
+
+  std::vector<std::string const*> values;
+  for (auto&& value : map | std::views::transform(&entry::value)) values.push_back(&value);
+  for (auto&& value : map | ranges::views::transform(&entry::value)) values.push_back(&value);
+  REQUIRE(values.size() == 6);
+  for (std::size_t i = 0; i < 6; ++i) CHECK(values[i] == &map.values()[i % 3]);
+
+  auto const all = map.overlapping(map.whole());
+  CHECK(std::ranges::equal(all, expected, {}, &entry::range));
+  CHECK(std::ranges::max_element(map, {}, &entry::value)->range() == expected.back());
+}
+
+TEST_CASE("an entry is taken apart into its range and its value") {
+  auto const map = map_of_long_texts();
+  auto const& [range, value] = map[1];
+  CHECK(range == map[1].range());
+  CHECK(&value == &map.values()[1]);
+  auto const [copied, same] = map.entry_of(map.lowers()[2]);
+  CHECK(copied == map[2].range());
+  CHECK(&same == &map.values()[2]);
+  std::size_t seen = 0;
+  for (auto const& [each, owner] : map.overlapping(map.whole())) {
+    CHECK(each == map[seen].range());
+    CHECK(&owner == &map.values()[seen++]);
+  }
+  CHECK(seen == 3);
+}
 
 TEST_CASE("the ranges of a map pipe through std::ranges and range-v3") {
   auto const map = evenly_split(cosmos_v2, 8);
-  auto const from = map[2].range.lower();
-  auto const value_of = [](auto const& each) { return each.value; };
+  auto const from = map[2].range().lower();
+  auto const value_of = [](auto const& each) { return each.value(); };
   auto const odd = [](std::uint32_t value) { return value % 2 == 1; };
 
   std::vector<std::uint32_t> found;
@@ -641,7 +802,7 @@ TEST_CASE("the example of a range map reads as it should") {
   CHECK(owners.at(token) == "2");
 
   // It splits in the middle: its two halves have names of their own, all others stay as they are.
-  auto const full = owners.entry_of(token).range;
+  auto const full = owners.entry_of(token).range();
   auto const middle = *keyspan::cosmos_v2.midpoint(full.lower(), full.upper());
   owners.split(middle, "4", "5");
   CHECK(owners.at(token) == "4");
@@ -656,6 +817,27 @@ TEST_CASE("the example of a range map reads as it should") {
   owners.join(full, "6");
   CHECK(owners.size() == 4);
   // [end: example]
+}
+
+TEST_CASE("the example of a map of texts reads as it should") {
+  std::ostringstream out;
+  // [region: texts]
+  using namespace std::string_literals;
+  using shelves = keyspan::range_map<std::string, int>;
+  keyspan::token_range const all{""s, keyspan::space_end};
+  auto const names = shelves::from_ranges(
+      {{{"", "g"s}, 1}, {{"g", "p"s}, 2}, {{"p", keyspan::space_end}, 3}}, all);
+  check(names->at("keyspan") == 2);
+
+  auto const wrong = shelves::from_ranges({{{"", "g"s}, 1}, {{"p", keyspan::space_end}, 3}}, all);
+  for (auto const& [range, shelf] : *names) out << range << " is on " << shelf << '\n';
+  out << wrong.error();  // with <keyspan/core/print.hpp>
+  // [end: texts]
+  check(out.str() ==
+        "[\"\", g) is on 1\n"
+        "[g, p) is on 2\n"
+        "[p, the end) is on 3\n"
+        "gap: no range claims g to p");
 }
 
 }  // namespace

@@ -124,8 +124,8 @@ constexpr bool rings_are_those_that_were_reckoned_elsewhere() {
   auto const& points = test::ring_points_of_three_names;
   check(few.map().size() == points.size() + 1);
   for (std::size_t i = 0; i < points.size(); ++i) {
-    check(few.map()[i].range.upper() == points[i]);
-    check(few.map()[i].value == test::ring_nodes_of_three_names[i]);
+    check(few.map()[i].range().upper() == points[i]);
+    check(few.map()[i].value() == test::ring_nodes_of_three_names[i]);
   }
   return true;
 }
@@ -206,7 +206,7 @@ constexpr bool the_order_of_a_ring_list_decides_indices_alone() {
   constexpr std::array<node_index, 3> places{1, 2, 0};
   check(std::ranges::equal(one.map().lowers(), other.map().lowers()));
   for (std::size_t i = 0; i < one.map().size(); ++i)
-    check(other.map()[i].value == places[one.map()[i].value]);
+    check(other.map()[i].value() == places[one.map()[i].value()]);
   check(one != other && one == ring({{"a", 1}, {"b", 2}, {"c", 1}}, {.virtual_nodes = 5}));
   check(one != ring({{"a", 1}, {"b", 2}, {"c", 1}}, {.virtual_nodes = 6}));
   check(one.node_count() == 3);

@@ -112,6 +112,17 @@ TEST_CASE("the example of routing reads as it should") {
   // [end: example]
 }
 
+TEST_CASE("the example of equal partitions reads as it should") {
+  // [region: equal]
+  std::vector<keyspan::partition<keyspan::token128>> list;
+  for (auto const& [range, number] : keyspan::evenly_split(keyspan::cosmos_v2, 7))
+    list.push_back({.id = std::to_string(number), .range = range});
+  auto const map = keyspan::routing_of(keyspan::cosmos_v2, std::move(list)).value();
+  check(map.owner_of("redmond")->id == "3");
+  // [end: equal]
+  CHECK(map.size() == 7);
+}
+
 TEST_CASE("the example of a group reads as it should") {
   auto const half = *cosmos_v2.from_hex("20");
   auto const map = *routing_of(
@@ -502,7 +513,7 @@ TEST_CASE("an entry that cannot be one is refused by name") {
         "malformed: partition 1 has a parent without id");
   CHECK(refused({{std::string(1000, 'x'), slot_range(0, 9), {}}})
             .text.view()
-            .starts_with("after partition xxxxxxxxxxxxxxxxx\xE2\x80\xA6 nobody owns"));
+            .starts_with("after partition xxxxxxxx\xE2\x80\xA6xxxxxxxxx nobody owns"));
   any_scheme const scheme{cosmos_v2};
   auto const middle = any_token{cosmos_multihash.minimum()};
   auto const mixed =
@@ -511,6 +522,42 @@ TEST_CASE("an entry that cannot be one is refused by name") {
         "scheme_mismatch: partition 1 has bounds of another scheme than cosmos_v2");
   CHECK(routing_of(scheme, {{"1", {any_token{cosmos_v1.minimum()}, space_end}, {}}}).error().code ==
         errc::scheme_mismatch);
+}
+
+TEST_CASE("long ids are named so that they can be told apart") {
+  auto const gap_between = [](std::string const& a, std::string const& b) {
+    return std::string{
+        refused({{a, slot_range(0, 9), {}}, {b, slot_range(12, 16'384), {}}}).text.view()};
+  };
+  CHECK(gap_between("partition-number-0001", "partition-number-0002") ==
+        "between partitions partitio\xE2\x80\xA6mber-0001 and partitio\xE2\x80\xA6mber-0002 nobody "
+        "owns 9 to 12");
+  CHECK(gap_between("twenty-bytes-of-name", "20") ==
+        "between partitions twenty-bytes-of-name and 20 nobody owns 9 to 12");
+  // Two uuids that differ in the middle.
+  CHECK(
+      gap_between("0a1b2c3d-0000-4000-8000-00000000beef", "0a1b2c3d-0000-4001-8000-00000000beef") ==
+      "between partitions \xE2\x80\xA6-4000-8000-000\xE2\x80\xA6 and "
+      "\xE2\x80\xA6-4001-8000-000\xE2\x80\xA6 nobody owns 9 to 12");
+  CHECK(refused({{"0a1b2c3d-0000-4000-8000-00000000beef", slot_range(0, 12), {}},
+                 {"0a1b2c3d-0000-4001-8000-00000000beef", slot_range(9, 16'384), {}}})
+            .text ==
+        "partitions \xE2\x80\xA6-4000-8000-000\xE2\x80\xA6 and "
+        "\xE2\x80\xA6-4001-8000-000\xE2\x80\xA6 both claim 9 to 12");
+  // Characters stay whole, and every difference is seen, wherever it is.
+  std::string const long_id(60, 'x');
+  for (std::string_view const character : {"a", "\xD0\xB6", "\xE2\x82\xAC", "\xF0\x9F\x8C\x8D"})
+    for (std::size_t at = 0; at <= long_id.size(); ++at) {
+      auto one = long_id;
+      one.insert(at, character);
+      auto other = one;
+      other[at + character.size() - 1] = static_cast<char>(other[at + character.size() - 1] + 1);
+      keyspan::detail::two_ids const ids{one, other};
+      check(ids.first != ids.second);
+      check(ids.first.view().find(character) != std::string_view::npos);
+      auto const text = std::string{keyspan::detail::text_of_id(one).view()};
+      check(keyspan::key_value::from(text).has_value());
+    }
 }
 
 // Spaces that do not begin at the least value of their type.
@@ -545,6 +592,8 @@ TEST_CASE("tokens of another scheme break a promise") {
   CHECK(test::promise_broken_by([&] { return map.at(foreign).id.size(); }) == promise);
   CHECK(test::promise_broken_by([&] { return map.overlapping({foreign, space_end}).size(); }) ==
         promise);
+  CHECK(test::promise_broken_by(
+            [&] { return map.overlapping({scheme.minimum(), foreign}).size(); }) == promise);
 }
 
 // One entry for each id of a chain in which everyone has all before as parents, and lists that are
@@ -572,6 +621,33 @@ TEST_CASE("long lists take the time of sorting them") {
   CHECK(finest->at(12'345).id == "12345");
   CHECK(finest->find("12345")->range.lower() == 12'345);
 }
+
+template <class Map>
+concept shows_what_a_temporary_has =
+    requires(Map map) { std::move(map).partitions(); } ||
+    requires(Map map, token128 t) { std::move(map).at(t); } ||
+    requires(Map map) { std::move(map).find("1"); } ||
+    requires(Map map) { std::move(map).owner_of("redmond"); } ||
+    requires(Map map, token128 t) { std::move(map).overlapping({t, space_end}); } ||
+    requires(Map map) { std::move(map).owners_of_prefix("redmond", 1); } ||
+    requires(Map map, std::vector<std::string> keys) { std::move(map).group(keys); } ||
+    requires(Map map, std::vector<review> reviews) {
+      std::move(map).group(reviews, &review::article_id);
+    };
+using v2_routing = keyspan::routing<keyspan::cosmos_v2_scheme>;
+static_assert(!shows_what_a_temporary_has<v2_routing>);
+static_assert(!shows_what_a_temporary_has<v2_routing const>);
+static_assert(requires(v2_routing const map, std::vector<std::string> keys) {
+  map.group(keys);
+  map.owners_of_prefix("redmond", 1);
+});
+
+template <class Groups>
+concept shows_groups_of_a_temporary = requires(Groups groups) { std::move(groups).begin(); } ||
+                                      requires(Groups groups) { std::move(groups).end(); } ||
+                                      requires(Groups groups) { std::move(groups)[0]; } ||
+                                      requires(Groups groups) { std::move(groups).positions(); };
+static_assert(!shows_groups_of_a_temporary<keyspan::key_groups<token128>>);
 
 // By a walk over the keys for each partition.
 template <class Scheme>

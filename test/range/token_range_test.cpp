@@ -299,6 +299,33 @@ TEST_CASE("a range of texts says its bounds, cut where they are long") {
   CHECK(!text.is_cut());
 }
 
+// As those of one tenant do: 52 digits of 64.
+TEST_CASE("hierarchical bounds that begin alike are told apart in every text") {
+  using keyspan::range_from_hex;
+  std::string const tenant = "0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF0123";
+  std::string const first = tenant + "456789ABCDEF";
+  std::string const second = tenant + "456889ABCDEF";
+  auto const lower = *keyspan::cosmos_multihash.from_hex(first);
+  auto const upper = *keyspan::cosmos_multihash.from_hex(second);
+  CHECK(token_range{lower, upper}.to_text() ==
+        "[0123456789AB\xE2\x80\xA6"
+        "F0123456789ABCDEF, 0123456789AB\xE2\x80\xA6"
+        "F0123456889ABCDEF)");
+  auto const wrong = token_range<keyspan::token_multihash>::from(upper, lower);
+  CHECK(wrong.error().text ==
+        "there is no token from 0123456789AB\xE2\x80\xA6"
+        "F0123456889ABCDEF on and before 0123456789AB\xE2\x80\xA6"
+        "F0123456789ABCDEF");
+  CHECK(range_from_hex(keyspan::cosmos_multihash, second, first).error() == wrong.error());
+  // Bounds that are one and the same token are shown as such.
+  CHECK(range_from_hex(keyspan::cosmos_multihash, first, first).error().text ==
+        "there is no token from 0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF\xE2\x80\xA6"
+        " on and before 0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF\xE2\x80\xA6");
+  // And as they were where the beginnings differ.
+  CHECK(token_range{lower, keyspan::upper_end<keyspan::token_multihash>{space_end}}.to_text() ==
+        "[0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF\xE2\x80\xA6, FF)");
+}
+
 TEST_CASE("ranges are streamed as they read") {
   std::ostringstream out;
   out << small_range{1, 2} << ' ' << keyspan::whole_space(keyspan::cosmos_v2);

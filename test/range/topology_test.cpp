@@ -1,5 +1,6 @@
 // test/range/topology_test.cpp — splits and merges as values, made in maps and read off from them.
 #include <keyspan/core/print.hpp>
+#include <keyspan/hash/cosmos_multihash.hpp>
 #include <keyspan/hash/cosmos_v2.hpp>
 #include <keyspan/hash/token.hpp>
 #include <keyspan/hash/token128.hpp>
@@ -151,7 +152,7 @@ TEST_CASE("every split of every map over four tokens is made as named or refused
   for (small_map const& m : every_map(tokens)) {
     // Of the parents that the map does not have, one for each reason.
     auto parents = ranges_of(m);
-    parents.push_back({m[0].range, 'x'});
+    parents.push_back({m[0].range(), 'x'});
     parents.push_back({{1, 3}, 'a'});
     for (owned const& parent : parents)
       for (auto const& children : families) look_at(m, small_split{parent, children});
@@ -197,7 +198,7 @@ void check_that_it_is_minimal(small_map const& before, small_map const& after,
   std::size_t merges = 0;
   for (owned const& old : ranges_of(before))
     splits += begins_inside(after, old.range) ||
-              (after.entry_of(old.range.lower()).range == old.range && !has(after, old));
+              (after.entry_of(old.range.lower()).range() == old.range && !has(after, old));
   for (owned const& next : ranges_of(after)) merges += begins_inside(before, next.range);
   std::size_t found = 0;
   for (change const& one : changes) {
@@ -337,18 +338,18 @@ TEST_CASE("the error says which range is not there, or what does not fit") {
         "unknown_range: the map does not reach to the range 9 to 12");
   CHECK(text_of(small_split{{{6, space_end}, 'c'}, {{{6, space_end}, 'x'}}}) ==
         "unknown_range: the map has no range 6 to the end");
-  CHECK(text_of(small_split{{{0, 3}, 'a'}, {}}) == "gap: gap between 0 and 3");
+  CHECK(text_of(small_split{{{0, 3}, 'a'}, {}}) == "gap: no range claims 0 to 3");
   CHECK(text_of(small_split{{{0, 3}, 'a'}, {{{2, 3}, 'x'}, {{0, 1}, 'y'}}}) ==
-        "gap: gap between 1 and 2");
+        "gap: no range claims 1 to 2");
   CHECK(text_of(small_split{{{0, 3}, 'a'}, {{{0, 2}, 'x'}, {{1, 3}, 'y'}}}) ==
         "overlap: two ranges both claim 1 to 2");
   CHECK(text_of(small_split{{{0, 3}, 'a'}, {{{0, 4}, 'x'}}}) ==
         "invalid_range: a range claims 3 to 4, which is outside of the whole");
-  CHECK(text_of(small_merge{{}, {{0, 3}, 'x'}}) == "gap: gap between 0 and 3");
+  CHECK(text_of(small_merge{{}, {{0, 3}, 'x'}}) == "gap: no range claims 0 to 3");
   CHECK(text_of(small_merge{{{{0, 3}, 'a'}, {{6, 9}, 'c'}}, {{0, 9}, 'x'}}) ==
-        "gap: gap between 3 and 6");
+        "gap: no range claims 3 to 6");
   CHECK(text_of(small_merge{{{{0, 3}, 'a'}, {{3, 6}, 'b'}}, {{0, 7}, 'x'}}) ==
-        "gap: gap between 6 and 7");
+        "gap: no range claims 6 to 7");
   CHECK(text_of(small_merge{{{{0, 3}, 'a'}, {{3, 6}, 'b'}}, {{0, 5}, 'x'}}) ==
         "invalid_range: a range claims 5 to 6, which is outside of the whole");
   CHECK(text_of(small_merge{{{{0, 3}, 'a'}, {{0, 3}, 'a'}}, {{0, 3}, 'x'}}) ==
@@ -405,6 +406,35 @@ TEST_CASE("changes are values with a text") {
   CHECK(!long_split.to_text().is_cut());
 }
 
+TEST_CASE("changes of hierarchical ranges that begin alike can be told apart") {
+  using token = keyspan::token_multihash;
+  std::string const tenant(52, '3');
+  auto const at = [&](std::string_view end) { return *token::from_hex(tenant + std::string{end}); };
+  token_range<token> const range{at("00000000000A"), at("00000000000C")};
+  std::vector<owned_range<token, int>> const halves{{{at("00000000000A"), at("00000000000B")}, 1},
+                                                    {{at("00000000000B"), at("00000000000C")}, 2}};
+  std::string const text =
+      "[333333333333\xE2\x80\xA6"
+      "00000000A, 333333333333\xE2\x80\xA6"
+      "00000000C)";
+  CHECK(split_change<token, int>{{range, 0}, halves}.to_text() == text + " is split in 2");
+  CHECK(merge_change<token, int>{halves, {range, 0}}.to_text() == text + " is merged of 2");
+
+  using map = range_map<token, int>;
+  auto const text_of = [](token_range<token> const& a, token_range<token> const& b) {
+    return std::string{diff(map{a, 1}, map{b, 1}).error().text.view()};
+  };
+  CHECK(text_of(range, {at("00000000000B"), at("00000000000C")}) ==
+        "one map begins at 333333333333\xE2\x80\xA6"
+        "00000000A, the other at 333333333333\xE2\x80\xA6"
+        "00000000B");
+  CHECK(text_of(range, {at("00000000000A"), at("00000000000B")}) ==
+        "one map ends at 333333333333\xE2\x80\xA6"
+        "00000000C, the other at 333333333333\xE2\x80\xA6"
+        "00000000B");
+  CHECK(text_of({at("00000000000A"), space_end}, range).starts_with("one map ends at FF, the "));
+}
+
 // Borders are drawn from a few so that many are common, or from all so that none is.
 range_map<token128, int> random_map(test::random& random, std::size_t ranges, bool few_borders) {
   std::set<token128> borders{token128{}};
@@ -441,8 +471,8 @@ TEST_CASE("a long history of splits and merges is undone by one difference") {
       std::size_t const left = random.below(m.size() - 1);
       auto const a = m[left];
       auto const b = m[left + 1];
-      merge_change<token128, int> const one{{{a.range, a.value}, {b.range, b.value}},
-                                            {join(a.range, b.range), step}};
+      merge_change<token128, int> const one{{{a.range(), a.value()}, {b.range(), b.value()}},
+                                            {join(a.range(), b.range()), step}};
       REQUIRE(apply(m, one).has_value());
       CHECK(*diff(before, m) == std::vector<topology_change<token128, int>>{one});
     } else {

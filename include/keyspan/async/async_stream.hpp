@@ -33,14 +33,16 @@ inline constexpr own_stop_token_request own_stop_token{};
 /// anything. An item that the coroutine has ready costs no suspension, and no stack. Allocates
 /// nothing where memory is recycled: see `frame_memory`, also for allocators.
 ///
-/// `next()` and `close()` are called by one thread at a time. What the coroutine awaits may be done
-/// on any thread, also while `close()` is called.
+/// `next()` and `close()` are called by one thread at a time; the call of `next()` is over when who
+/// awaits is suspended, or goes on. What the coroutine awaits may be done on any thread, also while
+/// `close()` is called.
 ///
-/// Cancellation: `close()`.
+/// Cancellation: `close()`, by who uses the items, or by somebody else while nobody does.
 ///
 /// Destruction: at any time while it does not run and nobody awaits it; what it holds is destroyed
 /// with it. While it is suspended in an operation of somebody else that breaks a contract, unless
-/// that one is abandonable: see `awaitable`; `co_await close()` before.
+/// that one is abandonable: see `awaitable`; `co_await close()` before. Who awaits is not destroyed
+/// while another thread resumes it.
 template <class T>
 class [[nodiscard]] async_stream {
   static_assert(std::is_object_v<T> && std::same_as<T, std::remove_cv_t<T>>,
@@ -63,15 +65,16 @@ class [[nodiscard]] async_stream {
   explicit operator bool() const noexcept { return static_cast<bool>(frame_); }
 
   /// Awaits the next item, a `T*`; null when there is none any more. The item lives until the next
-  /// call of `next()` or `close()`. What the coroutine throws passes through, once; the stream has
-  /// ended then. Where who awaits is destroyed meanwhile, the item is kept for the next one.
-  /// Requires that nobody else awaits one.
+  /// call of `next()` or `close()`, whoever makes it. What the coroutine throws passes through,
+  /// once; the stream has ended then. Where who awaits is destroyed meanwhile, the item is kept for
+  /// the next one. Requires that nobody else awaits one.
   [[nodiscard]] auto next() noexcept { return next_item{*this}; }
 
   /// Ends the stream. Requests stop of the coroutine's own token; where `next()` is being awaited,
-  /// waits for the operation in flight: that `next()` gives null, unless the coroutine throws. Then
-  /// destroys the coroutine. Without a coroutine it does nothing, so closing twice does no harm.
-  /// What the coroutine throws while nobody awaits `next()` passes through here.
+  /// waits for the operation in flight and until `next()` has returned: null, unless the coroutine
+  /// throws. Then destroys the coroutine, and with it the item that was given last. What the
+  /// coroutine throws while nobody awaits `next()` passes through here. Without a coroutine it does
+  /// nothing, so closing twice does no harm; a second one does not wait for the first.
   [[nodiscard]] auto close() noexcept { return closing_stream{*this}; }
 
  private:
@@ -79,7 +82,8 @@ class [[nodiscard]] async_stream {
 
   static void destroy(handle frame) {
     if (!frame) return;
-    expects((frame.promise().state() & promise_type::awaited) == 0 && !frame.promise().runs_below(),
+    expects((frame.promise().state() & (promise_type::awaited | promise_type::handing)) == 0 &&
+                !frame.promise().runs_below(),
             "a stream that is awaited is closed before it is destroyed");
     frame.destroy();
   }
@@ -105,6 +109,9 @@ class [[nodiscard]] async_stream {
 
 template <class T>
 class async_stream<T>::promise_type : public frame_memory, public detail::watches_awaits {
+  static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__,
+                "what a stream gives has no greater alignment than operator new");
+
  public:
   async_stream get_return_object() noexcept { return async_stream{handle::from_promise(*this)}; }
   std::suspend_always initial_suspend() const noexcept { return {}; }
@@ -187,20 +194,23 @@ class async_stream<T>::promise_type : public frame_memory, public detail::watche
   static constexpr std::uint32_t running = 1;   // asked for an item, and has none yet
   static constexpr std::uint32_t has_item = 2;  // an item or the end is there, and was not taken
   static constexpr std::uint32_t awaited = 4;   // while running: somebody waits in next()
-  static constexpr std::uint32_t closing = 8;   // while running: what comes is not wanted any more
   static constexpr std::uint32_t over = 32;     // the end was taken
-  static constexpr std::uint32_t close_awaited = 16;  // while running: somebody waits in close()
+  static constexpr std::uint32_t handing = 64;  // who waits was told of an item, and has not got it
+  static constexpr std::uint32_t in_flight = running | handing;
+  static constexpr std::uint32_t closing = 8;  // in flight: what comes is not wanted any more
+  static constexpr std::uint32_t close_awaited = 16;  // in flight: somebody waits in close()
 
   std::uint32_t state() const noexcept { return state_.load(std::memory_order_acquire); }
+  bool is_in_flight() const noexcept { return (state() & in_flight) != 0; }
   // Whether it runs at this moment below who asked for an item, and so asks about itself.
   bool runs_below() const noexcept { return (state() & running) != 0 && !has_suspended_; }
 
   std::uint32_t behind_item() const noexcept { return item_ != nullptr ? 0 : over; }
 
-  // While it runs, adds `flag`; false where it does not run any more.
-  bool add_while_running(std::uint32_t flag) noexcept {
+  // While one of `these` is there, adds `flag`; false where none is any more.
+  bool add_while(std::uint32_t these, std::uint32_t flag) noexcept {
     std::uint32_t now = state();
-    while ((now & running) != 0) {
+    while ((now & these) != 0) {
       if (state_.compare_exchange_weak(now, now | flag, std::memory_order_acq_rel,
                                        std::memory_order_acquire))
         return true;
@@ -253,8 +263,9 @@ class async_stream<T>::awaiting_item {
       frame_.resume();
       state = promise.state();
     } else {
-      expects((state & promise_type::awaited) == 0 && !promise.runs_below(),
-              "one at a time awaits the next item");
+      expects(
+          (state & (promise_type::awaited | promise_type::handing)) == 0 && !promise.runs_below(),
+          "one at a time awaits the next item");
     }
     if ((state & promise_type::running) != 0) return false;
     take(promise);
@@ -266,24 +277,40 @@ class async_stream<T>::awaiting_item {
     std::construct_at(&goes_on_, suspended);
     holds_ = who_waits;
     promise.waits_for_item_ = this;
-    if (promise.add_while_running(promise_type::awaited)) return true;
+    if (promise.add_while(promise_type::running, promise_type::awaited)) return true;
     holds_ = nothing;
     take(promise);
     return false;
   }
 
   T* await_resume() {
-#if KEYSPAN_EXCEPTIONS
-    if (holds_ != nothing) [[unlikely]]
-      std::rethrow_exception(exception_);
-#endif
+    if (holds_ != nothing) [[unlikely]] {
+      rethrow();
+      end_handing(0, [this] { item_ = nullptr; });
+    }
     return item_;
+  }
+  // What `use` makes of the item. Who closes meanwhile waits for that, and for `closed()`.
+  template <class Use, class Closed>
+  decltype(auto) received_by(Use use, Closed closed) {
+    if (holds_ == nothing) [[likely]]
+      return use(item_);
+    rethrow();
+    handing<Closed> const until_it_is_used{*this, closed};
+    return use(item_);
   }
 
  private:
   friend promise_type;
 
-  enum contents : unsigned char { nothing, who_waits, exception };
+  enum contents : unsigned char { nothing, who_waits, exception, who_is_handed };
+
+  template <class Closed>
+  struct handing {
+    ~handing() { of.end_handing(0, closed); }
+    awaiting_item& of;
+    Closed closed;
+  };
 
   // There is one, and nobody else knows of it.
   void take(promise_type& promise) noexcept {
@@ -300,14 +327,37 @@ class async_stream<T>::awaiting_item {
   std::coroutine_handle<> tell(T* item, std::exception_ptr thrown) noexcept {
     std::coroutine_handle<> const waits = goes_on_;
     item_ = item;
-    holds_ = nothing;
+    holds_ = item != nullptr ? who_is_handed : nothing;
     if (thrown) [[unlikely]]
       hold(std::move(thrown));
     return waits;
   }
+  void rethrow() const {
+#if KEYSPAN_EXCEPTIONS
+    if (holds_ == exception) std::rethrow_exception(exception_);
+#endif
+  }
+  // Whoever closes meanwhile waits for this, and behind the exchange the frame is his. Where he is
+  // suspended he goes on here.
+  template <class Closed>
+  void end_handing(std::uint32_t next, Closed closed) noexcept {
+    promise_type& promise = frame_.promise();
+    std::uint32_t const changes = promise_type::handing | next;
+    holds_ = nothing;
+    std::uint32_t before = promise.state();
+    while ((before & promise_type::closing) == 0)
+      if (promise.state_.compare_exchange_weak(before, before ^ changes, std::memory_order_acq_rel,
+                                               std::memory_order_acquire))
+        return;
+    closed();
+    before = promise.state_.fetch_xor(changes, std::memory_order_acq_rel);
+    if ((before & promise_type::close_awaited) != 0) promise.waits_for_close_.resume();
+  }
   void let_go() noexcept {
     if (holds_ == exception) {
       std::destroy_at(&exception_);
+    } else if (holds_ == who_is_handed) {
+      end_handing(promise_type::has_item, [] {});
     } else {
       frame_.promise().state_.fetch_and(~promise_type::awaited, std::memory_order_acq_rel);
     }
@@ -338,16 +388,18 @@ class async_stream<T>::awaiting_close {
     promise_type& promise = frame_.promise();
     expects(!promise.runs_below(), "a stream does not close itself");
     // Before the request: what comes of it is not wanted, and this may run inside of it.
-    bool const is_running = promise.add_while_running(promise_type::closing);
+    is_late_ = !promise.add_while(promise_type::in_flight, promise_type::closing);
     stop_source source = promise.stop_;
     source.request_stop();
-    return !is_running || (promise.state() & promise_type::running) == 0;
+    return is_late_ || !promise.is_in_flight();
   }
+  // Whether there was a stream to close, and nothing in flight.
+  bool is_late() const noexcept { return is_late_; }
 
   bool await_suspend(std::coroutine_handle<> suspended) {
     promise_type& promise = frame_.promise();
     promise.waits_for_close_ = suspended;
-    return promise.add_while_running(promise_type::close_awaited);
+    return promise.add_while(promise_type::in_flight, promise_type::close_awaited);
   }
 
   void await_resume() {
@@ -363,24 +415,28 @@ class async_stream<T>::awaiting_close {
 
  private:
   handle frame_;
+  bool is_late_ = false;
 };
 
 // Who waits is told in its own place, and before anybody who may then destroy the frame: behind the
-// exchange nothing of the promise is read.
+// exchange nothing of the promise is read. An item is handed over: it stands in the frame, so that
+// a close waits until who waits has got it.
 template <class T>
 std::coroutine_handle<> async_stream<T>::promise_type::arrive_late() noexcept {
   T* const item = item_;
-  std::uint32_t const after = behind_item();
+  std::uint32_t const after = item != nullptr ? handing : over;
   std::exception_ptr thrown = std::exchange(exception_, {});
   awaiting_item* waiting = nullptr;
   std::coroutine_handle<> closer;
   std::uint32_t before = state();
+  std::uint32_t next = 0;
   do {
     waiting = (before & awaited) != 0 ? waits_for_item_ : nullptr;
     closer = (before & close_awaited) != 0 ? waits_for_close_ : std::noop_coroutine();
     exception_ = waiting == nullptr ? thrown : std::exception_ptr{};  // for who comes later
-  } while (!state_.compare_exchange_weak(before, waiting != nullptr ? after : has_item,
-                                         std::memory_order_acq_rel, std::memory_order_acquire));
+    next = waiting == nullptr ? has_item : (before & closing) != 0 ? over : after;
+  } while (!state_.compare_exchange_weak(before, next, std::memory_order_acq_rel,
+                                         std::memory_order_acquire));
   if (waiting == nullptr) return closer;
   std::coroutine_handle<> const waiter =
       waiting->tell((before & closing) != 0 ? nullptr : item, std::move(thrown));

@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <concepts>
+#include <cstdint>
 #include <limits>
 #include <ratio>
 #include <utility>
@@ -40,6 +41,21 @@ inline unexpected wait_stopped() {
   return fail(errc::stopped, "stop was requested before the moment that was waited for");
 }
 
+// `a * b / by`, without the product, which may be too large: the bits of `b` from the highest on.
+// Requires `a < by`, and `by` within 63 bits.
+constexpr std::uint64_t product_over(std::uint64_t a, std::uint64_t b, std::uint64_t by) {
+  std::uint64_t quotient = 0;
+  std::uint64_t rest = 0;
+  for (int bit = 63; bit >= 0; --bit) {
+    rest *= 2;
+    quotient = 2 * quotient + rest / by;
+    rest = rest % by + (b >> bit & 1) * a;
+    quotient += rest / by;
+    rest %= by;
+  }
+  return quotient;
+}
+
 // In the unit of an instant, and no further than that reaches.
 template <class Rep, class Period>
 constexpr instant::duration saturated(std::chrono::duration<Rep, Period> delay) {
@@ -58,13 +74,21 @@ constexpr instant::duration saturated(std::chrono::duration<Rep, Period> delay) 
     return instant::duration{static_cast<instant::rep>(ticks)};
   } else {
     auto const whole = delay.count() / ratio::den;
-    // The last step but one, so that the rest fits as well.
-    if (std::cmp_greater(whole, (limits::max)() / ratio::num - 1))
-      return (instant::duration::max)();
-    if (std::cmp_less(whole, (limits::min)() / ratio::num + 1)) return (instant::duration::min)();
+    if (std::cmp_greater(whole, (limits::max)() / ratio::num)) return (instant::duration::max)();
+    if (std::cmp_less(whole, (limits::min)() / ratio::num)) return (instant::duration::min)();
+    auto const steps = static_cast<instant::rep>(whole) * ratio::num;
     auto const rest = static_cast<instant::rep>(delay.count() % ratio::den);
-    return instant::duration{static_cast<instant::rep>(whole) * ratio::num +
-                             rest * ratio::num / ratio::den};
+    instant::rep part = 0;
+    if constexpr (ratio::num <= (limits::max)() / ratio::den) {
+      part = rest * ratio::num / ratio::den;
+    } else {
+      auto const size = static_cast<std::uint64_t>(rest < 0 ? -rest : rest);
+      part = static_cast<instant::rep>(product_over(size, ratio::num, ratio::den));
+      if (rest < 0) part = -part;
+    }
+    if (part > 0 && steps > (limits::max)() - part) return (instant::duration::max)();
+    if (part < 0 && steps < (limits::min)() - part) return (instant::duration::min)();
+    return instant::duration{steps + part};
   }
 }
 

@@ -72,9 +72,7 @@ class completion_state {
   // The start has returned. False where the call came before that.
   bool suspend() noexcept { return leave(stage::starting, stage::suspended); }
   // Nobody waits any more, and what comes is dropped. False where it has come.
-  bool abandon(bool was_started) noexcept {
-    return leave(was_started ? stage::suspended : stage::starting, stage::abandoned);
-  }
+  bool abandon() noexcept { return leave(stage::suspended, stage::abandoned); }
   // Whether somebody is left who may call. Asked by who awaits.
   bool may_be_called() const noexcept { return owners_.load(std::memory_order_acquire) > 1; }
 
@@ -169,12 +167,10 @@ class awaiting_completion {
   }
 
  private:
-  // Where starting throws, a call that comes all the same finds nobody.
+  // Where starting throws nobody is suspended, so that a call that comes all the same finds nobody.
   struct starting {
     ~starting() {
-      if (of.is_started_) return;
-      of.state_->abandon(false);
-      of.has_resumed_ = true;
+      if (!of.is_started_) of.has_resumed_ = true;
     }
     awaiting_completion& of;
   };
@@ -187,7 +183,7 @@ class awaiting_completion {
 
   void give_up() const {
     bool const may_be_called = state_->may_be_called();
-    expects(state_->abandon(true), "who awaits is not destroyed while it is being resumed");
+    expects(state_->abandon(), "who awaits is not destroyed while it is being resumed");
     if constexpr (!Abandonable)
       expects(!may_be_called,
               "an operation in flight is awaited or closed before its coroutine is destroyed");

@@ -41,14 +41,16 @@ inline void allow_memory([[maybe_unused]] void* memory,
 // up to 8 KiB. Nothing here has a destructor: a thread's own objects may be destroyed after its
 // lists, and they free plainly then.
 struct freed_blocks {
-  struct block {
-    block* next;
+  struct link {
+    void* next;
   };
 
   static constexpr std::size_t fine = 64;
   static constexpr std::size_t coarse = 1024;
   static constexpr std::size_t largest = 8 * coarse;
   static constexpr std::size_t sizes = coarse / fine + largest / coarse - 1;
+  // ThreadSanitizer would not see who touches memory that is used again.
+  static constexpr bool are_kept = !KEYSPAN_THREAD_SANITIZER;
 
   static constexpr std::size_t index_of(std::size_t size) noexcept {
     return size <= coarse ? (size - 1) / fine : coarse / fine + (size - 1) / coarse - 1;
@@ -61,7 +63,7 @@ struct freed_blocks {
     return static_cast<std::uint8_t>(std::min<std::size_t>(64, 32 * 1024 / size_at(index)));
   }
 
-  block* first[sizes]{};
+  void* first[sizes]{};
   std::uint8_t room[sizes]{};  // for how many more; none before the first one and behind the end
   bool is_begun = false;
 
@@ -78,17 +80,31 @@ struct freed_blocks {
 
   // Requires one of that size.
   void* taken(std::size_t index) noexcept {
-    block* const top = first[index];
+    void* const top = first[index];
+    first[index] = link_in(top, index)->next;
     allow_memory(top, size_at(index));
-    first[index] = top->next;
     ++room[index];
     return top;
   }
   // Requires room for it.
   void keep(void* memory, std::size_t index) noexcept {
-    first[index] = ::new (memory) block{first[index]};
+    ::new (place_in(memory, index)) link{first[index]};
+    first[index] = memory;
     --room[index];
-    forbid_memory(memory, size_at(index));
+    forbid_memory(memory, place_of_link(index));
+  }
+
+ private:
+  // At the beginning, unless that is to be forbidden: frames say there how they go on, and
+  // LeakSanitizer follows no link that is poisoned.
+  static constexpr std::size_t place_of_link(std::size_t index) noexcept {
+    return KEYSPAN_ADDRESS_SANITIZER ? size_at(index) - sizeof(link) : 0;
+  }
+  static void* place_in(void* memory, std::size_t index) noexcept {
+    return static_cast<std::byte*>(memory) + place_of_link(index);
+  }
+  static link* link_in(void* memory, std::size_t index) noexcept {
+    return std::launder(static_cast<link*>(place_in(memory, index)));
   }
 };
 
@@ -117,7 +133,7 @@ inline void keep_first_or_free(void* memory, std::size_t index) noexcept {
 
 // Requires `size > 0`.
 inline void* recycled_memory(std::size_t size) {
-  if (size > freed_blocks::largest) return fresh_memory(size);
+  if (size > freed_blocks::largest || !freed_blocks::are_kept) return fresh_memory(size);
   freed_blocks& blocks = blocks_of_thread;
   std::size_t const index = freed_blocks::index_of(size);
   if (blocks.first[index] != nullptr) return blocks.taken(index);
@@ -126,7 +142,7 @@ inline void* recycled_memory(std::size_t size) {
 
 // Takes back what `recycled_memory(size)` gave, on any thread.
 inline void recycle_memory(void* memory, std::size_t size) noexcept {
-  if (size > freed_blocks::largest) return ::operator delete(memory);
+  if (size > freed_blocks::largest || !freed_blocks::are_kept) return ::operator delete(memory);
   freed_blocks& blocks = blocks_of_thread;
   std::size_t const index = freed_blocks::index_of(size);
   if (blocks.room[index] == 0) [[unlikely]]
@@ -174,6 +190,7 @@ class allocated_frame {
 /// What a promise type inherits from so that its frames are made of recycled memory. A thread keeps
 /// what it frees, some 640 KiB at most and nothing above 8 KiB; a frame that is freed on another
 /// thread than it was made on is kept there, and one that outlives its thread's lists is freed.
+/// Under ThreadSanitizer nothing is kept.
 ///
 /// A coroutine whose first parameters are `std::allocator_arg` and an allocator, behind the object
 /// where it is a member function or a lambda, has its frame from that allocator.

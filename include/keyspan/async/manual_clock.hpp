@@ -224,7 +224,7 @@ inline std::coroutine_handle<> manual_clock::next_before(instant to) noexcept {
   if (!waiting_.is_alone()) {
     auto& first = *static_cast<waiter*>(waiting_.after);
     if (first.due_ <= to) {
-      now_ = (std::max)(now_, first.due_);
+      now_ = first.due_;
       first.leave();
       first.stage_ = waiter::stage::reached;
       return first.goes_on_;

@@ -1,6 +1,7 @@
 // keyspan/async/when_all.hpp — awaits many at the same time.
 //
-//   auto [a, b] = co_await when_all(first(), second());      both are started, both are awaited
+//   auto both = when_all(first(), second());      by name, as g++ 12 needs it: it copies wrongly
+//   auto [a, b] = co_await std::move(both);       both are started, both are awaited
 #pragma once
 
 #include <keyspan/async/awaitable.hpp>
@@ -72,6 +73,7 @@ class part {
   // The result, or a `monostate` where there is none; what was thrown is thrown.
   decltype(auto) take() {
     if constexpr (std::is_void_v<T>) {
+      frame_.handle.promise().result.take();
       return std::monostate{};
     } else {
       return frame_.handle.promise().result.take();

@@ -94,7 +94,7 @@ inline constexpr errc_words errc_table[]{
     {errc::key_mismatch, "key_mismatch", "the partition key does not fit the definition",
      "give as many values as the definition has paths, taken from the document itself"},
     {errc::gap, "gap", "the ranges leave a part of the space to nobody",
-     "read the full list of ranges again"},
+     "give ranges that follow each other without one, or read the full list again"},
     {errc::overlap, "overlap", "two ranges claim the same part of the space",
      "leave out ranges that were replaced by a split or a merge"},
     {errc::invalid_range, "invalid_range", "the bounds of a range enclose nothing",

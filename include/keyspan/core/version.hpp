@@ -57,3 +57,16 @@
 #if !defined(KEYSPAN_ADDRESS_SANITIZER)
 #define KEYSPAN_ADDRESS_SANITIZER 0
 #endif
+
+/// 1 where the program is checked by ThreadSanitizer, which takes memory that is kept for memory in
+/// use: so none is kept.
+#if defined(__SANITIZE_THREAD__)
+#define KEYSPAN_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define KEYSPAN_THREAD_SANITIZER 1
+#endif
+#endif
+#if !defined(KEYSPAN_THREAD_SANITIZER)
+#define KEYSPAN_THREAD_SANITIZER 0
+#endif

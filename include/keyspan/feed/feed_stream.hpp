@@ -179,16 +179,19 @@ class stream_item {
 ///
 /// Cancellation: `close` asks what is in flight to stop and awaits it; the stream is at its end
 /// then. The request's own stop token does so from anywhere, as `errc::stopped`.
-/// Destruction: at any time when nothing is in flight; earlier where the source is abandonable. The
-/// feed outlives it, and the cursor is the feed's.
+/// Destruction: at any time when nothing is in flight; earlier where the source is abandonable. Who
+/// awaits is not destroyed while another thread resumes it. The feed outlives it, and the cursor is
+/// the feed's.
 template <page_source Source, class Manner>
 class feed_stream {
   using state_type = detail::feed_state<Source>;
   using pages_type = async_stream<result<typename Source::page_type>>;
   using next_type = detail::awaiter_type<decltype(std::declval<pages_type&>().next())>;
+  using close_type = detail::awaiter_type<decltype(std::declval<pages_type&>().close())>;
 
   class page_awaiter;
   class item_awaiter;
+  class close_awaiter;
   // What can be moved, so that it is welcome wherever a task is; the awaiter cannot.
   template <class Awaiter>
   struct request {
@@ -203,16 +206,15 @@ class feed_stream {
   explicit feed_stream(state_type& state, Manner manner = {})
       : state_{&state}, manner_{manner}, pages_{detail::stream_of(state, std::move(manner))} {}
 
-  /// Awaits the next page that has items, or the error in its place; null at the end. The page is
-  /// good until the next one is asked for.
+  /// Awaits the next page that has items, or the error in its place, as a pointer to a result; null
+  /// at the end. The page is the feed's: it is good until the feed is asked for the next one, also
+  /// where the stream is closed.
   [[nodiscard]] auto next_page() { return request<page_awaiter>{*this}; }
-  /// Awaits the next item, as a `stream_item`: false at the end.
+  /// Awaits the next item, as a `stream_item`: false at the end. It is good as long as its page is.
   [[nodiscard]] auto next() { return request<item_awaiter>{*this}; }
-  /// Asks what is in flight to stop, and awaits that. The stream has ended then.
-  [[nodiscard]] auto close() {
-    at_ = end_ = nullptr;
-    return pages_.close();
-  }
+  /// Asks what is in flight to stop, and waits until that has ended, and who awaits it has its
+  /// answer. The stream has ended then. A second one does not wait for the first.
+  [[nodiscard]] auto close() { return request<close_awaiter>{*this}; }
 
  private:
   // They hold the awaiter of an `async_stream`, which sees to what is destroyed in flight.
@@ -229,9 +231,12 @@ class feed_stream {
     bool await_ready() { return next_.await_ready(); }
     auto await_suspend(std::coroutine_handle<> who) { return next_.await_suspend(who); }
     result<page_type>* await_resume() {
-      auto* const answer = next_.await_resume();
-      if (answer) stream_.state_->hand_out(stream_.manner_);
-      return answer;
+      return next_.received_by(
+          [this](result<page_type>* answer) {
+            if (answer) stream_.state_->hand_out(stream_.manner_);
+            return answer;
+          },
+          [] {});
     }
 
    private:
@@ -261,7 +266,9 @@ class feed_stream {
     }
     auto await_suspend(std::coroutine_handle<> who) { return next_->await_suspend(who); }
     item_type await_resume() {
-      return next_ ? stream_.take(next_->await_resume()) : item_type{stream_.at_};
+      if (!next_) return item_type{stream_.at_};
+      return next_->received_by([this](result<page_type>* answer) { return stream_.take(answer); },
+                                [this] { stream_.at_ = stream_.end_ = nullptr; });
     }
 
    private:
@@ -269,8 +276,28 @@ class feed_stream {
     std::optional<next_type> next_{};
   };
 
+  class close_awaiter {
+   public:
+    using checks_itself = void;
+
+    explicit close_awaiter(feed_stream& stream)
+        : stream_{stream}, close_{detail::awaiter_of(stream.pages_.close())} {}
+    // What is in flight leaves no item at hand, and from here on the stream may go.
+    bool await_ready() {
+      bool const is_ready = close_.await_ready();
+      if (close_.is_late()) stream_.at_ = stream_.end_ = nullptr;
+      return is_ready;
+    }
+    auto await_suspend(std::coroutine_handle<> who) { return close_.await_suspend(who); }
+    void await_resume() { close_.await_resume(); }
+
+   private:
+    feed_stream& stream_;
+    close_type close_;
+  };
+
+  // Where there is none the stream may be closed already, and gone.
   item_type take(result<page_type>* answer) {
-    at_ = end_ = nullptr;
     if (!answer) return {};
     if (!*answer) return unexpected{answer->error()};
     at_ = state_->at();

@@ -61,11 +61,18 @@ concept answers_topology_with_partitions = requires(S& s, std::string const& kno
 ///                               it is empty; what `routing_refresh` takes
 ///
 /// Laws, checked by `law::check_page_source`: reading on from each page's continuation gives every
-/// change of the range once, in the order they were made for each key, until `nothing_new`; a
-/// continuation can be read from any number of times, and of a range's part, also after splits and
-/// merges; a part's changes are those of the whole that lie in it; *from now* shows nothing that
-/// was there before; every page has a continuation; a range over several partitions is
-/// `errc::range_gone`, and `topology` then tells of what replaced it. An error moves nothing.
+/// change of the range once, in the order they were made for each key, until `nothing_new`, in
+/// pages of any size; a part's changes are those of the whole that lie in it, a key's those that
+/// are its own; every page has a continuation. *From now* shows nothing that was there before, and
+/// a moment that cannot be found is `errc::unsupported`. An error moves nothing.
+///
+/// A continuation is good for the range that it was given for and for any part or key of it, any
+/// number of times, also after splits and merges. It is never asked for a larger one.
+///
+/// A range over several partitions is `errc::range_gone`, and so is a request that names a
+/// partition which is gone, also where the range lies in one new partition. `topology` then tells
+/// of what replaced it. A feed asks and reads again at once, 16 times: a source, or its transport,
+/// itself waits out a split that is still being completed.
 ///
 /// A source may say `static constexpr bool abandonable = true`: then an operation that it has in
 /// flight owns all it needs, and whoever awaits it may be destroyed.

@@ -13,6 +13,7 @@
 #include <keyspan/feed/continuation.hpp>
 #include <keyspan/feed/page_source.hpp>
 #include <keyspan/feed/read_request.hpp>
+#include <keyspan/feed/wall_time.hpp>
 #include <keyspan/hash/hash_scheme.hpp>
 #include <keyspan/hash/token.hpp>
 #include <keyspan/key/key_value.hpp>
@@ -122,7 +123,13 @@ class page_source_check {
   static constexpr std::string_view again_law = "a range that is read again has the same items";
   static constexpr std::string_view size_law = "a page size is a hint, and changes no item";
   static constexpr std::string_view now_law = "from now on there is nothing that was there before";
+  static constexpr std::string_view first_moment_law =
+      "from the first moment on there is everything, or errc::unsupported";
+  static constexpr std::string_view last_moment_law =
+      "from the last moment on there is nothing, or errc::unsupported";
   static constexpr std::string_view gone_law = "a range over several partitions is gone";
+  static constexpr std::string_view replaced_partition_law =
+      "a partition that was split or merged is gone";
   static constexpr std::string_view error_law = "an error moves nothing";
   static constexpr std::string_view key_law = "a read of one key gives its items and no others";
   static constexpr std::string_view survival_law = "a continuation outlives splits and merges";
@@ -139,6 +146,7 @@ class page_source_check {
     if (container.empty()) return finding{"a container has a name"};
     if (auto found = read_partitions(); !found) return found;
     readings_.reserve(known_->size());
+    readings_from_now_.reserve(known_->size());
     for (partition_type const& one : known_->partitions())
       if (auto found = check_range(one); !found) return found;
     if (auto found = check_all_items(); !found) return found;
@@ -334,7 +342,7 @@ class page_source_check {
     if (auto found = check_continuations(whole, all); !found) return found;
     for (std::size_t const share : {std::size_t{100}, std::size_t{3}}) {
       place in_pages = whole;
-      in_pages.page_size = static_cast<std::uint32_t>(all.items.size() / share + 1);
+      in_pages.page_size = page_size_for(all.items.size(), share);
       reading small_pages{owner.range};
       if (auto found = read(in_pages, from_beginning, small_pages); !found) return found;
       if (auto found = same(size_law, in_pages, from_beginning, all, everything, small_pages,
@@ -344,7 +352,10 @@ class page_source_check {
       if (auto found = check_continuations(in_pages, small_pages); !found) return found;
     }
     if (auto found = check_parts(owner, all); !found) return found;
-    if (auto found = check_now(whole); !found) return found;
+    if (auto found = check_now(whole, readings_from_now_.emplace_back(reading{owner.range}));
+        !found)
+      return found;
+    if (auto found = check_moments(whole, all); !found) return found;
     return check_keys(owner, all);
   }
 
@@ -365,11 +376,17 @@ class page_source_check {
     return {};
   }
 
-  finding check_parts(partition_type const& owner, reading& all) {
+  // So that a reading has so many pages and one more, or as many as it has items.
+  static std::uint32_t page_size_for(std::size_t items, std::size_t pages) {
+    return static_cast<std::uint32_t>(items / pages + 1);
+  }
+
+  // Halves of what is owned and of what was read, all but the last token, and one token alone.
+  std::vector<range_type> parts_of(range_type const& whole, reading const& all) const {
     std::vector<range_type> parts;
     auto const cut = [&](token_type const& at) {
-      if (!(owner.range.lower() < at) || !owner.range.contains(at)) return;
-      auto const [left, right] = keyspan::split(owner.range, at);
+      if (!(whole.lower() < at) || !whole.contains(at)) return;
+      auto const [left, right] = keyspan::split(whole, at);
       parts.push_back(left);
       parts.push_back(right);
     };
@@ -381,36 +398,42 @@ class page_source_check {
     }
     if constexpr (splittable_scheme<scheme_type>) {
       scheme_type const scheme = source_.scheme();
-      auto const middle = scheme.midpoint(owner.range.lower(), owner.range.upper());
+      auto const middle = scheme.midpoint(whole.lower(), whole.upper());
       if (middle) cut(*middle);
       if (!all.tokens.empty()) {
         range_type const narrow{all.tokens.front(), scheme.successor(all.tokens.front())};
-        if (owner.range.contains(narrow)) parts.push_back(narrow);
+        if (whole.contains(narrow)) parts.push_back(narrow);
       }
     }
+    return parts;
+  }
+
+  finding check_parts(partition_type const& owner, reading& all) {
     reading small_pages{owner.range};
-    place in_pages{owner.range, &owner, static_cast<std::uint32_t>(all.items.size() / 5 + 1)};
+    place const in_pages{owner.range, &owner, page_size_for(all.items.size(), 5)};
     if (auto found = read(in_pages, from_beginning, small_pages); !found) return found;
     if (auto found = same(size_law, in_pages, from_beginning, all, picked_of(all, owner.range),
                           small_pages, picked_of(small_pages, owner.range));
         !found)
       return found;
-    for (range_type const& part : parts) {
+    for (range_type const& part : parts_of(owner.range, all)) {
+      auto const inside = picked_of(all, part);
       place const where{part, &owner};
-      if (auto found = expect(part_law, where, from_beginning, all, picked_of(all, part)); !found)
-        return found;
+      if (auto found = expect(part_law, where, from_beginning, all, inside); !found) return found;
       for (auto const& end : some_of(small_pages.ends, 5))
         if (auto found = expect(part_going_on_law, where, end.next, small_pages,
                                 picked_of(small_pages, part, end.items));
             !found)
           return found;
+      place const in_its_pages{part, &owner, page_size_for(inside.size(), 3)};
+      if (auto found = expect(size_law, in_its_pages, from_beginning, all, inside); !found)
+        return found;
     }
     all = std::move(small_pages);  // it has places to go on from
     return {};
   }
 
-  finding check_now(place const& where) {
-    reading nothing{where.range};
+  finding check_now(place const& where, reading& nothing) {
     if (auto found = read(where, from_now, nothing); !found) return found;
     if (!nothing.items.empty())
       return finding{now_law, name_of_range(where.range), " has ", nothing.items.size(), " items"};
@@ -419,23 +442,64 @@ class page_source_check {
     return {};
   }
 
+  finding check_moments(place const& where, reading const& all) {
+    struct moment {
+      std::string_view law;
+      wall_time at;
+      picked items;
+    };
+    for (auto const& [law, at, items] :
+         {moment{first_moment_law, (wall_time::min)(), picked_of(all, where.range)},
+          moment{last_moment_law, (wall_time::max)(), {}}}) {
+      continuation const start{from_time{at}};
+      auto const answer = sync_wait(source_.read(where.range, start, request_of(where)));
+      if (!answer && answer.error().code == errc::unsupported) continue;
+      if (auto found = expect(law, where, start, all, items); !found) return found;
+    }
+    return {};
+  }
+
   finding check_keys(partition_type const& owner, reading const& all) {
     using key_type = key_of_item<KeyOf, Source>;
     if constexpr (!std::same_as<key_type, token_type> &&
                   (key_like<key_type> || key_input<key_type>)) {
       std::size_t const count = all.items.size();
+      auto const parts = parts_of(owner.range, all);
       for (std::size_t const i : {std::size_t{0}, count / 2, count - 1}) {
         if (i >= count) break;
-        auto const& item = all.items[i];
-        partition_key const key{std::invoke(key_of_, item)};
-        picked own;
-        for (std::size_t const other : picked_of(all, owner.range))
-          if (all.tokens[other] == all.tokens[i] && same_key(item, all.items[other]))
-            own.push_back(other);
-        place const where{owner.range, &owner, 0, &key};
-        if (auto found = expect(key_law, where, from_beginning, all, own); !found) return found;
+        partition_key const key{std::invoke(key_of_, all.items[i])};
+        if (auto found = check_key(owner, all, i, key, parts); !found) return found;
       }
     }
+    return {};
+  }
+  finding check_key(partition_type const& owner, reading const& all, std::size_t item,
+                    partition_key const& key, std::vector<range_type> const& parts) {
+    token_type const& token = all.tokens[item];
+    auto const own_from = [&](std::size_t first) {
+      auto own = picked_of(all, owner.range, first);
+      std::erase_if(own, [&](std::size_t i) {
+        return !(all.tokens[i] == token) || !same_key(all.items[item], all.items[i]);
+      });
+      return own;
+    };
+    auto const own = own_from(0);
+    // A key of many items is not read one by one.
+    for (std::uint32_t const page_size :
+         {std::uint32_t{0}, page_size_for(own.size(), 32), page_size_for(own.size(), 2)}) {
+      place const where{owner.range, &owner, page_size, &key};
+      if (auto found = expect(key_law, where, from_beginning, all, own); !found) return found;
+    }
+    for (range_type const& part : parts) {
+      if (!part.contains(token)) continue;
+      if (auto found = expect(key_law, {part, &owner, 0, &key}, from_beginning, all, own); !found)
+        return found;
+    }
+    for (auto const& end : some_of(all.ends, 5))
+      if (auto found =
+              expect(key_law, {owner.range, &owner, 0, &key}, end.next, all, own_from(end.items));
+          !found)
+        return found;
     return {};
   }
 
@@ -489,7 +553,8 @@ class page_source_check {
       partition_type const& owner = known_->partitions()[i];
       place const whole{owner.range, &owner};
       if (i + 1 < readings_.size())
-        if (auto found = expect_gone({join(owner.range, readings_[i + 1].range), &owner}); !found)
+        if (auto found = expect_gone(gone_law, {join(owner.range, readings_[i + 1].range), &owner});
+            !found)
           return found;
 
       stop_source stopped;
@@ -513,15 +578,15 @@ class page_source_check {
     }
     return {};
   }
-  finding expect_gone(place const& where) {
+  finding expect_gone(std::string_view law, place const& where,
+                      continuation const& from = from_beginning) {
     read_request const request = request_of(where);
-    continuation const start{from_beginning};
-    auto const answer = sync_wait(source_.read(where.range, start, request));
+    auto const answer = sync_wait(source_.read(where.range, from, request));
     if (answer)
-      return finding{gone_law, name_of_range(where.range), " has a page of ",
+      return finding{law, name_of_range(where.range), " has a page of ",
                      std::ranges::size(answer->items), " items"};
     if (answer.error().code != errc::range_gone)
-      return finding{gone_law, name_of_range(where.range), " fails: ", answer.error().to_text()};
+      return finding{law, name_of_range(where.range), " fails: ", answer.error().to_text()};
     return {};
   }
 
@@ -549,20 +614,66 @@ class page_source_check {
                               picked_of(before, owner.range));
           !found)
         return found;
-    for (reading const& all : readings_) {
-      auto const owners = newer->overlapping(all.range);
-      if (owners.size() > 1)
-        if (auto found = expect_gone({all.range, &owners.front()}); !found) return found;
-      for (partition_type const& owner : owners) {
-        range_type const part = *intersection(owner.range, all.range);
-        for (auto const& end : some_of(all.ends, 9))
-          if (auto found = expect(survival_law, {part, &owner}, end.next, all,
-                                  picked_of(all, part, end.items));
-              !found)
-            return found;
-      }
+    for (std::size_t i = 0; i < readings_.size(); ++i)
+      if (auto found = check_outlived(*newer, i); !found) return found;
+    for (partition_type const& owner : newer->partitions())
+      if (auto found = check_new(owner, before); !found) return found;
+    return {};
+  }
+
+  // What is known of one of the partitions that there were, read of those that there are.
+  finding check_outlived(routing<scheme_type> const& newer, std::size_t i) {
+    reading const& all = readings_[i];
+    auto const owners = newer.overlapping(all.range);
+    if (owners.size() > 1)
+      if (auto found = expect_gone(gone_law, {all.range, &owners.front()}); !found) return found;
+    if (auto found = check_replaced(newer, i); !found) return found;
+    for (partition_type const& owner : owners) {
+      range_type const part = *intersection(owner.range, all.range);
+      for (auto const& end : some_of(all.ends, 9))
+        if (auto found = expect(survival_law, {part, &owner}, end.next, all,
+                                picked_of(all, part, end.items));
+            !found)
+          return found;
+      reading const& nothing = readings_from_now_[i];
+      for (auto const& end : some_of(nothing.ends, 2))
+        if (auto found = expect(now_law, {part, &owner}, end.next, nothing, {}); !found)
+          return found;
     }
     return {};
+  }
+
+  // Whoever still names a partition that is gone is told so, even where one other owns the range.
+  finding check_replaced(routing<scheme_type> const& newer, std::size_t i) {
+    reading const& all = readings_[i];
+    partition_type const& old = known_->partitions()[i];
+    if (std::ranges::find(newer.partitions(), old.id, &partition_type::id) !=
+        newer.partitions().end())
+      return {};
+    std::vector<range_type> ranges{all.range};
+    auto const owners = newer.overlapping(all.range);
+    if (owners.size() > 1)
+      for (partition_type const& owner : owners)
+        ranges.push_back(*intersection(owner.range, all.range));
+    for (range_type const& range : ranges)
+      for (continuation const& from : {continuation{from_beginning}, all.ends.front().next})
+        if (auto found = expect_gone(replaced_partition_law, {range, &old}, from); !found)
+          return found;
+    return {};
+  }
+
+  finding check_new(partition_type const& owner, reading const& before) {
+    auto const inside = picked_of(before, owner.range);
+    place const in_pages{owner.range, &owner, page_size_for(inside.size(), 3)};
+    reading small_pages{owner.range};
+    if (auto found = read(in_pages, from_beginning, small_pages); !found) return found;
+    if (auto found = same(size_law, in_pages, from_beginning, before, inside, small_pages,
+                          picked_of(small_pages, owner.range));
+        !found)
+      return found;
+    reading nothing{owner.range};
+    if (auto found = check_now({owner.range, &owner}, nothing); !found) return found;
+    return check_keys(owner, small_pages);
   }
 
   Source& source_;
@@ -571,6 +682,7 @@ class page_source_check {
   law::page_source_options options_;
   routing_pointer known_{};
   std::vector<reading> readings_{};  // of the partitions known, in token order
+  std::vector<reading> readings_from_now_{};
 };
 
 }  // namespace detail
@@ -585,7 +697,8 @@ namespace law {
 /// partitions, and what was read before is held against what is read then.
 ///
 /// Waits for the source where that is not ready, as `sync_wait` does. Keeps all items in memory,
-/// and reads them some fifty times.
+/// and reads them some forty times; those of three keys of each partition a dozen times more, and
+/// of each new one again.
 template <page_source Source, class KeyOf, class IdOf = std::identity,
           class Split = detail::nothing_is_split>
   requires detail::gives_key_or_token_of_item<KeyOf, Source> &&

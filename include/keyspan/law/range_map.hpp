@@ -41,9 +41,9 @@ concept checked_range_map =
       { map.index_of(t) } -> std::convertible_to<std::size_t>;
       { map.find(t) } -> std::convertible_to<typename Map::mapped_type const*>;
       { map.at(t) } -> std::same_as<typename Map::mapped_type const&>;
-      { map.entry_of(t).range } -> std::convertible_to<token_range<typename Map::token_type>>;
-      { map[i].range } -> std::convertible_to<token_range<typename Map::token_type>>;
-      { map[i].value } -> std::convertible_to<typename Map::mapped_type const&>;
+      { map.entry_of(t).range() } -> std::convertible_to<token_range<typename Map::token_type>>;
+      { map[i].range() } -> std::convertible_to<token_range<typename Map::token_type>>;
+      { map[i].value() } -> std::convertible_to<typename Map::mapped_type const&>;
       map.overlapping(stretch).begin();
       map.begin() == map.end();
     };
@@ -75,22 +75,22 @@ class range_map_check {
     if (map_.size() == 0) return law::finding{"a map has one range at least"};
     range_type const whole = map_.whole();
     ranges_.reserve(map_.size());
-    for (std::size_t i = 0; i < map_.size(); ++i) ranges_.push_back(map_[i].range);
-    if (!(ranges_.front().lower() == whole.lower()))
-      return law::finding{follow, "the first begins at ", text_of_token(ranges_.front().lower()),
-                          ", the whole at ", text_of_token(whole.lower())};
+    for (std::size_t i = 0; i < map_.size(); ++i) ranges_.push_back(map_[i].range());
+    using text = stretch_text<token_type>;
+    if (!(ranges_.front().lower() == whole.lower())) {
+      text const at{ranges_.front().lower(), whole.lower()};
+      return law::finding{follow, "the first begins at ", at.lower, ", the whole at ", at.upper};
+    }
     for (std::size_t i = 1; i < ranges_.size(); ++i)
-      if (!adjacent(ranges_[i - 1], ranges_[i]))
-        return law::finding{follow,
-                            "range ",
-                            i - 1,
-                            " ends at ",
-                            text_of_token(ranges_[i - 1].upper()),
-                            ", the next begins at ",
-                            text_of_token(ranges_[i].lower())};
-    if (!(ranges_.back().upper() == whole.upper()))
-      return law::finding{follow, "the last ends at ", text_of_token(ranges_.back().upper()),
-                          ", the whole at ", text_of_token(whole.upper())};
+      if (!adjacent(ranges_[i - 1], ranges_[i])) {
+        text const at{ranges_[i - 1].upper(), upper_end<token_type>{ranges_[i].lower()}};
+        return law::finding{
+            follow, "range ", i - 1, " ends at ", at.lower, ", the next begins at ", at.upper};
+      }
+    if (!(ranges_.back().upper() == whole.upper())) {
+      text const at{ranges_.back().upper(), whole.upper()};
+      return law::finding{follow, "the last ends at ", at.lower, ", the whole at ", at.upper};
+    }
 
     std::size_t i = 0;
     for (auto const& entry : map_) {
@@ -133,7 +133,7 @@ class range_map_check {
       return law::finding{agree, "find(", name, ") has a value outside of the whole"};
     }
     if (value == nullptr) return law::finding{agree, "find(", name, ") has no value"};
-    if (value != std::addressof(map_[owner].value))
+    if (value != std::addressof(map_[owner].value()))
       return law::finding{agree, "find(", name, ") has not the value of range ", owner};
     if (std::addressof(map_.at(t)) != value)
       return law::finding{agree, "at(", name, ") has not the value of range ", owner};
@@ -165,7 +165,7 @@ class range_map_check {
   }
 
   constexpr law::finding check_stretch(range_type const& stretch) const {
-    stretch_text<token_type> const name{std::addressof(stretch.lower()), token_at(stretch.upper())};
+    stretch_text<token_type> const name{stretch.lower(), stretch.upper()};
     auto const wrong = [&](std::string_view what, std::size_t i) {
       return law::finding{"the ranges that overlap a stretch share a token with it, and no other",
                           "from ",
@@ -192,8 +192,8 @@ class range_map_check {
 
   template <class Entry>
   constexpr bool shows(Entry const& entry, std::size_t i) const {
-    return entry.range == ranges_[i] &&
-           std::addressof(entry.value) == std::addressof(map_[i].value);
+    return entry.range() == ranges_[i] &&
+           std::addressof(entry.value()) == std::addressof(map_[i].value());
   }
 
   static constexpr law::finding check_prefixes(token_type const& a, token_type const& b) {
@@ -345,10 +345,10 @@ constexpr finding check_change_is_local(Map const& before, Map const& after,
     constexpr std::string_view borders = "a change of a map names whole ranges";
     std::string_view const when = map == &before ? " before it" : " after it";
     if (!map->whole().contains(stretch)) return finding{borders, "it reaches beyond the map"};
-    if (!(map->entry_of(stretch.lower()).range.lower() == stretch.lower()))
+    if (!(map->entry_of(stretch.lower()).range().lower() == stretch.lower()))
       return finding{borders, "none begins at ", detail::text_of_token(stretch.lower()), when};
     if (stretch.upper() == map->whole().upper()) continue;
-    if (!(map->entry_of(stretch.upper().at()).range.lower() == stretch.upper().at()))
+    if (!(map->entry_of(stretch.upper().at()).range().lower() == stretch.upper().at()))
       return finding{borders, "none ends at ", detail::text_of_token(stretch.upper()), when};
   }
 
@@ -360,9 +360,9 @@ constexpr finding check_change_is_local(Map const& before, Map const& after,
     if (!contained) return {};
     auto const was = before.entry_of(t);
     auto const is = after.entry_of(t);
-    if (!(was.range == is.range))
+    if (!(was.range() == is.range()))
       return finding{law, detail::text_of_token(t), " is in another range"};
-    if (!(was.value == is.value) || !(before.at(t) == after.at(t)) ||
+    if (!(was.value() == is.value()) || !(before.at(t) == after.at(t)) ||
         !(*before.find(t) == *after.find(t)))
       return finding{law, detail::text_of_token(t), " has another value"};
     return {};
@@ -371,7 +371,7 @@ constexpr finding check_change_is_local(Map const& before, Map const& after,
     if (auto found = examine(t); !found) return found;
   for (auto const* map : {&before, &after})
     for (std::size_t i = 0; i < map->size(); ++i)
-      if (auto found = examine((*map)[i].range.lower()); !found) return found;
+      if (auto found = examine((*map)[i].range().lower()); !found) return found;
   return {};
 }
 

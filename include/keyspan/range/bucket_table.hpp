@@ -20,8 +20,8 @@
 
 namespace keyspan {
 
-/// Finds the last of rising tokens that is not greater than a given one. It keeps 8 to 16 bytes for
-/// each token and not the tokens themselves.
+/// Finds the last of rising tokens that is not greater than a given one. It keeps at most 16 bytes
+/// for each token and not the tokens themselves.
 template <prefixed_token Token>
 class bucket_table {
  public:

@@ -9,7 +9,6 @@
 #include <keyspan/core/contract.hpp>
 #include <keyspan/core/error.hpp>
 #include <keyspan/core/result.hpp>
-#include <keyspan/core/text.hpp>
 #include <keyspan/hash/token.hpp>
 #include <keyspan/range/token_range.hpp>
 
@@ -20,7 +19,6 @@
 #include <iterator>
 #include <memory>
 #include <span>
-#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -28,13 +26,8 @@ namespace keyspan {
 
 namespace detail {
 
-// Where a stretch ends: at a token, or, where there is none, at the end of the space. Stretches are
-// looked for by pointers into the ranges, so that a token which owns memory is not copied.
-template <token Token>
-constexpr Token const* token_at(upper_end<Token> const& end) {
-  return end.is_space_end() ? nullptr : std::addressof(end.at());
-}
-
+// Stretches are looked for by pointers into the ranges, so that a token which owns memory is not
+// copied. Where one ends and there is no token is the end of the space.
 template <token Token>
 constexpr bool ends_before(Token const* a, Token const* b) {
   return a != nullptr && (b == nullptr || *a < *b);
@@ -45,52 +38,6 @@ constexpr token_range<Token> range_between(Token const* lower, Token const* uppe
   if (upper == nullptr) return {*lower, space_end};
   return {*lower, *upper};
 }
-
-constexpr bool continues_character(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
-}
-
-// The texts of both ends of a stretch. Where they are long and begin alike, what they have in
-// common is left out of the middle: ends that look the same tell nobody where the stretch is.
-template <token Token>
-struct stretch_text {
-  constexpr stretch_text(Token const* from, Token const* to)
-      : lower{text_of_token(*from)},
-        upper{to != nullptr ? text_of_token(*to) : text_of_token(upper_end<Token>{space_end})} {
-    if (to == nullptr || lower != upper) return;
-    if constexpr (writes_hex<Token>) {
-      auto const a = from->to_hex();
-      auto const b = to->to_hex();
-      tell_apart(a, b);
-    } else if constexpr (std::convertible_to<Token const&, std::string_view>) {
-      tell_apart(*from, *to);
-    } else if constexpr (!text_piece<Token> && textual<Token>) {
-      auto const a = from->to_text();
-      auto const b = to->to_text();
-      tell_apart(a, b);
-    }
-  }
-
-  token_text lower;
-  token_text upper;
-
- private:
-  constexpr void tell_apart(std::string_view a, std::string_view b) {
-    std::size_t const shared = (std::min)(a.size(), b.size());
-    std::size_t differ = 0;
-    while (differ < shared && a[differ] == b[differ]) ++differ;
-    constexpr std::size_t head = 12;
-    constexpr std::size_t context = 8;
-    if (differ < head + context) return;
-    lower = shortened(a, head, differ - context);
-    upper = shortened(b, head, differ - context);
-  }
-  static constexpr token_text shortened(std::string_view text, std::size_t head, std::size_t tail) {
-    while (head > 0 && continues_character(text[head])) --head;
-    while (tail < text.size() && continues_character(text[tail])) ++tail;
-    return {text.substr(0, head), "\xE2\x80\xA6", text.substr(tail)};
-  }
-};
 
 // Of all that is wrong, what comes first in token order.
 template <token Token>
@@ -106,7 +53,7 @@ class first_trouble {
   constexpr result<void> verdict() const {
     if (lower_ == nullptr) return {};
     stretch_text<Token> const text{lower_, upper_};
-    if (kind_ == errc::gap) return fail(kind_, "gap between ", text.lower, " and ", text.upper);
+    if (kind_ == errc::gap) return fail(kind_, "no range claims ", text.lower, " to ", text.upper);
     if (kind_ == errc::overlap)
       return fail(kind_, "two ranges both claim ", text.lower, " to ", text.upper);
     return fail(kind_, "a range claims ", text.lower, " to ", text.upper,

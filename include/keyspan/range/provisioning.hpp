@@ -210,10 +210,11 @@ template <token Token>
   inside.reserve(sample.size());
   for (Token const& token : sample)
     if (range.contains(token)) inside.push_back(token);
-  if (inside.empty())
-    return fail(errc::invalid_range, "no token of the sample is in [",
-                detail::text_of_token(range.lower()), ", ", detail::text_of_token(range.upper()),
+  if (inside.empty()) {
+    detail::stretch_text<Token> const text{range.lower(), range.upper()};
+    return fail(errc::invalid_range, "no token of the sample is in [", text.lower, ", ", text.upper,
                 ")");
+  }
 
   auto const middle = inside.begin() + static_cast<std::ptrdiff_t>(inside.size() / 2);
   std::nth_element(inside.begin(), middle, inside.end());
@@ -296,7 +297,9 @@ template <splittable_scheme Scheme>
 
 /// Where a range is cut into so many parts that have about the same share of a measured sample,
 /// which is taken as `split_point` takes it: every part has some of it, and begins at one of it.
-/// Requires one part at least.
+/// One after another the cuts are as near to an even share as those before them allow; of two that
+/// are equally near, the first is taken. Of tokens that all differ, no part has two more than
+/// another. Requires one part at least.
 /// Errors: `invalid_range` where fewer tokens of the sample in the range differ than there are to
 /// be parts. Complexity: `n log n`, and a copy of the sample.
 template <token Token>
@@ -321,14 +324,13 @@ template <token Token>
   std::size_t next = 1;  // the first of `begins` that may be a cut
   for (std::size_t i = 1; i < parts; ++i) {
     // The one nearest to the share, with as many behind it as there are parts to come.
-    std::size_t const wanted = inside.size() / parts * i + inside.size() % parts * i / parts;
+    auto const off = [&](std::size_t begin) {
+      std::uint64_t const cut = std::uint64_t{begin} * parts;
+      std::uint64_t const share = std::uint64_t{inside.size()} * i;
+      return cut < share ? share - cut : cut - share;
+    };
     std::size_t const last = begins.size() - (parts - i);
-    while (next < last && begins[next] < wanted) {
-      bool const is_nearer =
-          begins[next + 1] <= wanted || begins[next + 1] - wanted < wanted - begins[next];
-      if (!is_nearer) break;
-      ++next;
-    }
+    while (next < last && off(begins[next + 1]) < off(begins[next])) ++next;
     cuts.push_back(inside[begins[next++]]);
   }
   return cuts;

@@ -60,8 +60,8 @@ class published {
   published(published const&) = delete;
   published& operator=(published const&) = delete;
 
-  /// The current snapshot. One synchronised operation: take a pin for a batch of look-ups, not for
-  /// each. Allocates nothing.
+  /// The current snapshot. One short turn at a mutex, in which a count goes up: take a pin for a
+  /// batch of look-ups, not for each. Allocates nothing.
   [[nodiscard]] pinned pin() const noexcept {
     std::lock_guard const lock{readers_};
     return current_;

@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iterator>
+#include <memory>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -56,6 +57,41 @@ struct token_table<Token> {
 
 }  // namespace detail
 
+/// A range of a map and its value, as iteration shows them: `auto const& [range, value]`. It keeps
+/// the range and looks at the value in the map. What is projected by its members lives on when it
+/// is gone: `std::views::transform(map, &decltype(map)::entry::value)`.
+template <token Token, std::copyable Value>
+class range_entry {
+ public:
+  constexpr range_entry(token_range<Token> range, Value const& value)
+      : range_{std::move(range)}, value_{std::addressof(value)} {}
+
+  constexpr token_range<Token> range() const { return range_; }
+  constexpr Value const& value() const noexcept { return *value_; }
+
+  /// For structured bindings. Of a temporary the range is a copy.
+  template <std::size_t Part>
+  constexpr auto const& get() const& noexcept {
+    if constexpr (Part == 0) {
+      return range_;
+    } else {
+      return *value_;
+    }
+  }
+  template <std::size_t Part>
+  constexpr decltype(auto) get() const&& {
+    if constexpr (Part == 0) {
+      return range();
+    } else {
+      return value();
+    }
+  }
+
+ private:
+  token_range<Token> range_;
+  Value const* value_;
+};
+
 /// A stretch of a space that is shared out whole: every token in it lies in exactly one range, and
 /// every range has a value. What was found stays right until the map is changed; a copy is a
 /// snapshot and costs three copies of arrays.
@@ -72,11 +108,7 @@ class range_map {
   using token_type = Token;
   using mapped_type = Value;
 
-  /// A range and its value in the map, as iteration shows them.
-  struct entry {
-    token_range<Token> range;
-    Value const& value;
-  };
+  using entry = range_entry<Token, Value>;
   using iterator = index_iterator<range_map>;
   using const_iterator = iterator;
 
@@ -120,9 +152,11 @@ class range_map {
     for (std::size_t i = 1; i < firsts.size(); ++i)
       if (firsts[i - 1].first == firsts[i].first)
         return fail(errc::overlap, "two ranges begin at ", detail::text_of_token(firsts[i].first));
-    if (!(end > firsts.back().first))
-      return fail(errc::invalid_range, "the boundary ", detail::text_of_token(firsts.back().first),
-                  " is not before the end ", detail::text_of_token(end));
+    if (!(end > firsts.back().first)) {
+      detail::stretch_text<Token> const text{firsts.back().first, end};
+      return fail(errc::invalid_range, "the boundary ", text.lower, " is not before the end ",
+                  text.upper);
+    }
     return made_of(
         firsts, end, [](auto& pair) { return std::move(pair.first); },
         [](auto& pair) { return std::move(pair.second); });
@@ -149,30 +183,36 @@ class range_map {
   /// The value of the range that the token lies in, or null outside of `whole()`. Allocates
   /// nothing.
   /// Complexity: constant for tokens that are hashes; logarithmic for others.
-  constexpr Value const* find(Token const& token) const {
+  constexpr Value const* find(Token const& token) const& {
     return contains(token) ? &values_[position(token)] : nullptr;
   }
-  constexpr Value* find(Token const& token) {
+  constexpr Value* find(Token const& token) & {
     return contains(token) ? &values_[position(token)] : nullptr;
   }
+  constexpr Value const* find(Token const&) const&& = delete;
   /// The same of a token that `whole()` contains. Requires that it does.
-  constexpr Value const& at(Token const& token) const { return values_[index_of(token)]; }
-  constexpr Value& at(Token const& token) { return values_[index_of(token)]; }
+  constexpr Value const& at(Token const& token) const& { return values_[index_of(token)]; }
+  constexpr Value& at(Token const& token) & { return values_[index_of(token)]; }
+  constexpr Value const& at(Token const&) const&& = delete;
   /// Which range it is, counted in token order from 0. Requires that `whole()` contains the token.
   constexpr std::size_t index_of(Token const& token) const {
     expects(contains(token), "the map covers the token");
     return position(token);
   }
   /// The range and its value. Requires that `whole()` contains the token.
-  constexpr entry entry_of(Token const& token) const { return entry_at(index_of(token)); }
+  constexpr entry entry_of(Token const& token) const& { return entry_at(index_of(token)); }
+  constexpr entry entry_of(Token const&) const&& = delete;
 
   /// Requires `i < size()`.
-  constexpr entry operator[](std::size_t i) const {
+  constexpr entry operator[](std::size_t i) const& {
     expects(i < size(), "the map has a range of this number");
     return entry_at(i);
   }
-  constexpr iterator begin() const noexcept { return {*this, 0}; }
-  constexpr iterator end() const noexcept { return {*this, size()}; }
+  constexpr entry operator[](std::size_t) const&& = delete;
+  constexpr iterator begin() const& noexcept { return {*this, 0}; }
+  constexpr iterator end() const& noexcept { return {*this, size()}; }
+  constexpr iterator begin() const&& = delete;
+  constexpr iterator end() const&& = delete;
   /// The first token of each range, in token order.
   constexpr std::span<Token const> lowers() const& noexcept { return lowers_; }
   constexpr std::span<Token const> lowers() const&& = delete;
@@ -365,3 +405,15 @@ template <splittable_scheme Scheme>
 }
 
 }  // namespace keyspan
+
+template <class Token, class Value>
+struct std::tuple_size<keyspan::range_entry<Token, Value>>
+    : std::integral_constant<std::size_t, 2> {};
+template <class Token, class Value>
+struct std::tuple_element<0, keyspan::range_entry<Token, Value>> {
+  using type = keyspan::token_range<Token> const;
+};
+template <class Token, class Value>
+struct std::tuple_element<1, keyspan::range_entry<Token, Value>> {
+  using type = Value const&;
+};

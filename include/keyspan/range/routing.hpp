@@ -66,8 +66,10 @@ class key_groups {
     return {partitions_[marks_[i].owner], positions().subspan(first, marks_[i].end - first)};
   }
   constexpr key_group<Token> operator[](std::size_t) const&& = delete;
-  constexpr iterator begin() const noexcept { return {*this, 0}; }
-  constexpr iterator end() const noexcept { return {*this, size()}; }
+  constexpr iterator begin() const& noexcept { return {*this, 0}; }
+  constexpr iterator end() const& noexcept { return {*this, size()}; }
+  constexpr iterator begin() const&& = delete;
+  constexpr iterator end() const&& = delete;
 
   /// Where all keys stood, those of a group together.
   constexpr std::span<std::uint32_t const> positions() const& noexcept { return positions_; }
@@ -147,8 +149,36 @@ concept groupable_by = requires(Scheme const& scheme, By const& by, item_of<Item
   token_of(scheme, std::invoke(by, item));
 };
 
-// An id as a message names it.
-constexpr inline_text<20> text_of_id(std::string_view id) { return id; }
+using id_text = inline_text<20>;
+
+// An id as a message names it: of a long one the beginning and the end.
+constexpr id_text text_of_id(std::string_view id) {
+  if (id.size() <= id_text::capacity()) return id;
+  std::size_t head = 8;
+  std::size_t tail = id.size() - 9;
+  while (head > 0 && continues_character(id[head])) --head;
+  while (tail < id.size() && continues_character(id[tail])) ++tail;
+  return {id.substr(0, head), "\xE2\x80\xA6", id.substr(tail)};
+}
+
+// Two ids in one message. Where beginnings and ends are the same, what stands around the first
+// difference: partitions that look the same tell nobody which ones they are.
+struct two_ids {
+  constexpr two_ids(std::string_view a, std::string_view b)
+      : first{text_of_id(a)}, second{text_of_id(b)} {
+    if (first != second || a == b) return;
+    std::size_t const shared = (std::min)(a.size(), b.size());
+    std::size_t differ = 0;
+    while (differ < shared && a[differ] == b[differ]) ++differ;
+    std::size_t from = differ - (std::min)(differ, std::size_t{4});
+    while (from > 0 && continues_character(a[from])) --from;
+    first = {"\xE2\x80\xA6", a.substr(from)};
+    second = {"\xE2\x80\xA6", b.substr(from)};
+  }
+
+  id_text first;
+  id_text second;
+};
 
 // What is wrong with an entry of a list, whatever else is in the list.
 template <hash_scheme Scheme>
@@ -176,12 +206,12 @@ unexpected conflicting_bounds(std::string_view id, token_range<Token> const& a,
                               token_range<Token> const& b) {
   if (!(a.lower() == b.lower())) {
     auto const [one, other] = std::minmax(a.lower(), b.lower());
-    stretch_text<Token> const text{std::addressof(one), std::addressof(other)};
+    stretch_text<Token> const text{one, other};
     return fail(errc::conflicting_ranges, "partition ", text_of_id(id), " begins at ", text.lower,
                 " and at ", text.upper);
   }
   auto const [one, other] = std::minmax(a.upper(), b.upper());
-  stretch_text<Token> const text{token_at(one), token_at(other)};
+  stretch_text<Token> const text{one, other};
   return fail(errc::conflicting_ranges, "partition ", text_of_id(id), " ends at ", text.lower,
               " and at ", text.upper);
 }
@@ -199,24 +229,26 @@ result<void> follow_each_other(std::size_t count, PartitionAt partition_at,
     Token const* const begin = std::addressof(one.range.lower());
     if (before == nullptr) {
       if (!(whole.lower() == *begin)) {
-        stretch_text<Token> const text{std::addressof(whole.lower()), begin};
+        stretch_text<Token> const text{whole.lower(), *begin};
         return fail(errc::gap, "before partition ", text_of_id(one.id), " nobody owns ", text.lower,
                     " to ", text.upper);
       }
     } else if (before->range.upper() < *begin) {
       stretch_text<Token> const text{token_at(before->range.upper()), begin};
-      return fail(errc::gap, "between partitions ", text_of_id(before->id), " and ",
-                  text_of_id(one.id), " nobody owns ", text.lower, " to ", text.upper);
+      two_ids const ids{before->id, one.id};
+      return fail(errc::gap, "between partitions ", ids.first, " and ", ids.second, " nobody owns ",
+                  text.lower, " to ", text.upper);
     } else if (before->range.upper() > *begin) {
       stretch_text<Token> const text{
           begin, token_at((std::min)(before->range.upper(), one.range.upper()))};
-      return fail(errc::overlap, "partitions ", text_of_id(before->id), " and ", text_of_id(one.id),
-                  " both claim ", text.lower, " to ", text.upper);
+      two_ids const ids{before->id, one.id};
+      return fail(errc::overlap, "partitions ", ids.first, " and ", ids.second, " both claim ",
+                  text.lower, " to ", text.upper);
     }
     before = std::addressof(one);
   }
   if (before->range.upper() == whole.upper()) return {};
-  stretch_text<Token> const text{token_at(before->range.upper()), token_at(whole.upper())};
+  stretch_text<Token> const text{before->range.upper(), whole.upper()};
   return fail(errc::gap, "after partition ", text_of_id(before->id), " nobody owns ", text.lower,
               " to ", text.upper);
 }
@@ -453,7 +485,7 @@ class routing {
   /// The partitions that share a token with `stretch`, in token order.
   std::span<partition_type const> overlapping(token_range<token_type> const&) const&& = delete;
   std::span<partition_type const> overlapping(token_range<token_type> const& stretch) const& {
-    expects_own(stretch.lower());
+    expects(detail::has_own_tokens(scheme_, stretch), asked_of_own);
     auto const found = ranges_.overlapping(stretch);
     return partitions().subspan(found.begin().index(), found.size());
   }
@@ -467,6 +499,9 @@ class routing {
     if (!bounds) return unexpected{bounds.error()};
     return overlapping(token_range<token_type>{*bounds});
   }
+  template <class Key>
+    requires requires(Scheme const& scheme, Key const& key) { prefix_bounds(scheme, key, 1); }
+  void owners_of_prefix(Key const&, std::size_t) const&& = delete;
 
   /// The keys of a list by the partitions that own them, in one pass. Of items that are no keys,
   /// `by` gives what `token_of` takes: an extractor, a member, a function. The groups, or a
@@ -475,7 +510,7 @@ class routing {
   /// groups there are.
   template <class Items, class By = std::identity>
     requires detail::groupable_by<Items, By, Scheme>
-  [[nodiscard]] auto group(Items&& items, By const& by = {}) const {
+  [[nodiscard]] auto group(Items&& items, By const& by = {}) const& {
     using groups = key_groups<token_type>;
     using item_type = detail::item_of<Items> const&;
     using token = decltype(token_of(scheme_, std::invoke(by, std::declval<item_type>())));
@@ -503,6 +538,9 @@ class routing {
       return made;
     }
   }
+  template <class Items, class By = std::identity>
+    requires detail::groupable_by<Items, By, Scheme>
+  void group(Items&&, By const& = {}) const&& = delete;
 
   /// Whether both have the same partitions, the same that are gone, and the same version.
   friend bool operator==(routing const&, routing const&) = default;
@@ -519,8 +557,10 @@ class routing {
         gone_{std::move(gone)},
         version_{std::move(version)} {}
 
+  static constexpr char const* asked_of_own = "a routing is asked for tokens of its scheme";
+
   void expects_own(token_type const& token) const {
-    expects(detail::is_own_token(scheme_, token), "a routing is asked for tokens of its scheme");
+    expects(detail::is_own_token(scheme_, token), asked_of_own);
   }
 
   static unexpected of_key(std::uint64_t at, error why) {

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <functional>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -58,6 +59,68 @@ constexpr token_text text_of_token(upper_end<Token> const& end) {
   return writes_hex<Token> ? token_text{"FF"} : token_text{"the end"};
 }
 
+// Where a stretch ends: at a token, or, where there is none, at the end of the space.
+template <token Token>
+constexpr Token const* token_at(upper_end<Token> const& end) {
+  return end.is_space_end() ? nullptr : std::addressof(end.at());
+}
+
+constexpr bool continues_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
+}
+
+// The texts of both ends of a stretch. Where they are long and begin alike, what they have in
+// common is left out of the middle: ends that look the same tell nobody where the stretch is.
+template <token Token>
+struct stretch_text {
+  constexpr stretch_text(Token const* from, Token const* to)
+      : lower{text_of_end(from)}, upper{text_of_end(to)} {
+    if (from == nullptr || to == nullptr || lower != upper) return;
+    if constexpr (writes_hex<Token>) {
+      auto const a = from->to_hex();
+      auto const b = to->to_hex();
+      tell_apart(a, b);
+    } else if constexpr (std::convertible_to<Token const&, std::string_view>) {
+      tell_apart(*from, *to);
+    } else if constexpr (!text_piece<Token> && textual<Token>) {
+      auto const a = from->to_text();
+      auto const b = to->to_text();
+      tell_apart(a, b);
+    }
+  }
+  constexpr stretch_text(upper_end<Token> const& from, upper_end<Token> const& to)
+      : stretch_text{token_at(from), token_at(to)} {}
+  constexpr stretch_text(Token const& from, upper_end<Token> const& to)
+      : stretch_text{std::addressof(from), token_at(to)} {}
+  constexpr stretch_text(Token const& from, Token const& to)
+      : stretch_text{std::addressof(from), std::addressof(to)} {}
+
+  token_text lower;
+  token_text upper;
+
+ private:
+  static constexpr token_text text_of_end(Token const* token) {
+    return token != nullptr ? text_of_token(*token) : text_of_token(upper_end<Token>{space_end});
+  }
+
+  constexpr void tell_apart(std::string_view a, std::string_view b) {
+    if (a == b) return;
+    std::size_t const shared = (std::min)(a.size(), b.size());
+    std::size_t differ = 0;
+    while (differ < shared && a[differ] == b[differ]) ++differ;
+    constexpr std::size_t head = 12;
+    constexpr std::size_t context = 8;
+    if (differ < head + context) return;
+    lower = shortened(a, head, differ - context);
+    upper = shortened(b, head, differ - context);
+  }
+  static constexpr token_text shortened(std::string_view text, std::size_t head, std::size_t tail) {
+    while (head > 0 && continues_character(text[head])) --head;
+    while (tail < text.size() && continues_character(text[tail])) ++tail;
+    return {text.substr(0, head), "\xE2\x80\xA6", text.substr(tail)};
+  }
+};
+
 template <class T>
 concept tells_token = token<T> && (writes_hex<T> || text_piece<T> || textual<T>);
 
@@ -82,8 +145,9 @@ class token_range {
   /// Errors: `invalid_range`, naming both, where they enclose nothing.
   [[nodiscard]] static constexpr result<token_range> from(Token lower, upper_end<Token> upper) {
     if (upper > lower) return token_range{std::move(lower), std::move(upper)};
-    return fail(errc::invalid_range, "there is no token from ", detail::text_of_token(lower),
-                " on and before ", detail::text_of_token(upper));
+    detail::stretch_text<Token> const text{lower, upper};
+    return fail(errc::invalid_range, "there is no token from ", text.lower, " on and before ",
+                text.upper);
   }
   [[nodiscard]] static constexpr result<token_range> from(token_bounds<Token> bounds) {
     return from(std::move(bounds.lower), std::move(bounds.upper));
@@ -99,12 +163,13 @@ class token_range {
     return lower_ <= part.lower_ && part.upper_ <= upper_;
   }
 
-  /// "[05C1…, FF)", cut where a token's text is long; the least token is "".
+  /// "[05C1…, FF)", cut where a token's text is long: at the end, or, where both bounds begin
+  /// alike, in the middle. The least token is "".
   constexpr inline_text<112> to_text() const
     requires detail::tells_token<Token>
   {
-    return inline_text<112>{"[", detail::text_of_token(lower_), ", ", detail::text_of_token(upper_),
-                            ")"};
+    detail::stretch_text<Token> const text{lower_, upper_};
+    return inline_text<112>{"[", text.lower, ", ", text.upper, ")"};
   }
 
   friend bool operator==(token_range const&, token_range const&) = default;

@@ -156,36 +156,37 @@ struct diff_of_maps {
     auto const whole = before.whole();
     if (!(whole == after.whole())) return whole_changed(whole, after.whole());
     std::vector<topology_change<Token, Value>> changes;
-    for (auto const& old : before) cut(old, after.overlapping(old.range), changes);
-    for (auto const& made : after) unite(made, before.overlapping(made.range), changes);
+    for (auto const& old : before) cut(old, after.overlapping(old.range()), changes);
+    for (auto const& made : after) unite(made, before.overlapping(made.range()), changes);
     return changes;
   }
 
  private:
   // The parts of an old range are whose they will be, even those that are yet to be merged.
-  template <class Entry, class Parts, class Token, class Value>
-  static constexpr void cut(Entry const& old, Parts const& parts,
+  template <class Parts, class Token, class Value>
+  static constexpr void cut(range_entry<Token, Value> const& old, Parts const& parts,
                             std::vector<topology_change<Token, Value>>& changes) {
+    auto const& [whole, owner] = old;
     auto const first = parts.front();
-    bool const changes_hands = first.range == old.range && !(first.value == old.value);
+    bool const changes_hands = first.range() == whole && !(first.value() == owner);
     if (parts.size() == 1 && !changes_hands) return;
-    split_change<Token, Value> change{{old.range, old.value}, {}};
+    split_change<Token, Value> change{{whole, owner}, {}};
     change.children.reserve(parts.size());
-    for (auto const& part : parts)
-      change.children.push_back({*intersection(part.range, old.range), part.value});
+    for (auto const& [range, value] : parts)
+      change.children.push_back({*intersection(range, whole), value});
     changes.emplace_back(std::move(change));
   }
 
-  template <class Entry, class Parts, class Token, class Value>
-  static constexpr void unite(Entry const& made, Parts const& parts,
+  template <class Parts, class Token, class Value>
+  static constexpr void unite(range_entry<Token, Value> const& made, Parts const& parts,
                               std::vector<topology_change<Token, Value>>& changes) {
     if (parts.size() == 1) return;
-    merge_change<Token, Value> change{{}, {made.range, made.value}};
+    auto const& [whole, owner] = made;
+    merge_change<Token, Value> change{{}, {whole, owner}};
     change.parents.reserve(parts.size());
-    for (auto const& part : parts) {
-      bool const was_cut = !made.range.contains(part.range);
-      change.parents.push_back(
-          {*intersection(part.range, made.range), was_cut ? made.value : part.value});
+    for (auto const& [range, value] : parts) {
+      bool const was_cut = !whole.contains(range);
+      change.parents.push_back({*intersection(range, whole), was_cut ? owner : value});
     }
     changes.emplace_back(std::move(change));
   }
@@ -193,11 +194,13 @@ struct diff_of_maps {
   template <class Token>
   static constexpr unexpected whole_changed(token_range<Token> const& a,
                                             token_range<Token> const& b) {
-    if (!(a.lower() == b.lower()))
-      return fail(errc::invalid_range, "one map begins at ", text_of_token(a.lower()),
-                  ", the other at ", text_of_token(b.lower()));
-    return fail(errc::invalid_range, "one map ends at ", text_of_token(a.upper()),
-                ", the other at ", text_of_token(b.upper()));
+    if (!(a.lower() == b.lower())) {
+      stretch_text<Token> const text{a.lower(), b.lower()};
+      return fail(errc::invalid_range, "one map begins at ", text.lower, ", the other at ",
+                  text.upper);
+    }
+    stretch_text<Token> const text{a.upper(), b.upper()};
+    return fail(errc::invalid_range, "one map ends at ", text.lower, ", the other at ", text.upper);
   }
 };
 

@@ -18,6 +18,10 @@
 #include <keyspan/async/when_all.hpp>
 #include <keyspan/core/error.hpp>
 #include <keyspan/core/result.hpp>
+#include <keyspan/feed/feed.hpp>
+#include <keyspan/feed/feed_request.hpp>
+#include <keyspan/feed/scripted_source.hpp>
+#include <keyspan/hash/cosmos_v2.hpp>
 
 #include <async/held.hpp>
 
@@ -32,6 +36,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <coroutine>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -58,9 +64,11 @@ class running_context {
   }
   running_context(running_context const&) = delete;
   running_context& operator=(running_context const&) = delete;
-  ~running_context() {
+  ~running_context() { end(); }
+
+  void end() {
     work_.reset();
-    for (auto& thread : threads_) thread.join();
+    for (auto& thread : std::exchange(threads_, {})) thread.join();
   }
 
   bool runs_here() const {
@@ -100,9 +108,16 @@ TEST_CASE("a timer of Asio is awaited, and who awaits goes on on the thread that
 }
 
 // [region: post]
-keyspan::task<> move_to(asio::io_context& io) {
-  co_await keyspan::completion_of<void>([&](auto done) { asio::post(io, done); });
-}
+class move_to {
+ public:
+  explicit move_to(asio::io_context& io) : io_{io} {}
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> h) const { asio::post(io_, h); }
+  void await_resume() const noexcept {}
+
+ private:
+  asio::io_context& io_;
+};
 // [end: post]
 
 TEST_CASE("a posted handler completes on another thread, and the coroutine goes on there") {
@@ -132,9 +147,59 @@ TEST_CASE("a coroutine is sent from one thread of Asio's to another") {
     }
     co_return hops;
   };
-  int const hops = keyspan::sync_wait(run(first, second));
-  // A handler may run before the start has returned: who awaits then stays on its thread.
-  CHECK(hops <= 1'000);
+  CHECK(keyspan::sync_wait(run(first, second)) == 1'000);
+  // A thread of one may still be inside of a posting to the other, whose handler has run.
+  first.end();
+  second.end();
+}
+
+// [region: owner]
+// A coroutine that is started at once, and destroyed by who holds it.
+class root {
+ public:
+  struct promise_type {
+    root get_return_object() {
+      return root{std::coroutine_handle<promise_type>::from_promise(*this)};
+    }
+    std::suspend_never initial_suspend() const noexcept { return {}; }
+    std::suspend_always final_suspend() const noexcept { return {}; }
+    void return_void() const noexcept {}
+    [[noreturn]] void unhandled_exception() const noexcept { std::terminate(); }
+  };
+
+  root(root const&) = delete;
+  root& operator=(root const&) = delete;
+  ~root() { frame_.destroy(); }
+  bool is_done() const { return frame_.done(); }
+
+ private:
+  explicit root(std::coroutine_handle<promise_type> frame) : frame_{frame} {}
+  std::coroutine_handle<promise_type> frame_;
+};
+
+root begin(asio::io_context& io, keyspan::task<> work) {
+  co_await move_to(io);  // to a thread that runs it
+  co_await std::move(work);
+}
+// [end: owner]
+
+keyspan::task<> serve(asio::io_context& io, int& served) {
+  for (int i = 0; i < 3; ++i) {
+    asio::steady_timer timer{io, 1ms};
+    co_await expiry(timer);
+    ++served;
+  }
+}
+
+TEST_CASE("a program begins its first task in its loop, and owns it until the loop is over") {
+  int served = 0;
+  // [region: begin]
+  asio::io_context io;
+  root const program = begin(io, serve(io, served));
+  io.run();  // returns when nothing is posted any more, and nobody waits for a timer
+  // [end: begin]
+  CHECK(program.is_done());
+  CHECK(served == 3);
 }
 
 TEST_CASE("many coroutines on four threads each get what they waited for") {
@@ -231,6 +296,78 @@ TEST_CASE("a wait by Asio's timer ends once, whether the moment or the stop come
   CHECK(reached + stopped == 400);
 }
 
+// [region: giving_up]
+// What `work` gives, which is asked to stop where it is not done after `patience`.
+template <keyspan::clock Clock, class Work>
+auto within(Clock& clock, keyspan::instant::duration patience, Work work)
+    -> decltype(work(keyspan::stop_token())) {
+  keyspan::stop_source too_late;
+  keyspan::stop_source done;
+  auto const run = [&]() -> decltype(work(keyspan::stop_token())) {
+    struct ending {
+      ~ending() { done.request_stop(); }
+      keyspan::stop_source& done;
+    };
+    ending const at_end{done};  // also where it throws
+    co_return co_await work(too_late.token());
+  };
+  auto const watch = [&]() -> keyspan::task<> {
+    auto const waited = co_await keyspan::wait_for(clock, patience, done.token());
+    if (waited) too_late.request_stop();
+  };
+  auto both = keyspan::when_all(run(), watch());
+  auto [answer, nothing] = co_await std::move(both);
+  co_return std::move(answer);
+}
+// [end: giving_up]
+
+using ratings = keyspan::scripted_source<int, keyspan::cosmos_v2_scheme>;
+
+// Reads so many, and waits for those that are not there yet.
+// [region: patient]
+keyspan::task<result<int>> sum_of(int n, ratings& source, asio_clock const& clock,
+                                  keyspan::stop_token stop) {
+  keyspan::feed_request<keyspan::token128> request{.stop = std::move(stop)};
+  keyspan::feed changes{source, std::move(request)};
+  auto stream = changes.follow(clock, 1ms).stream();
+  int sum = 0;
+  for (int i = 0; i < n; ++i) {
+    auto const rating = co_await stream.next();
+    if (!rating.has_value()) co_return keyspan::unexpected{rating.error()};  // stopped
+    sum += *rating;
+  }
+  co_await stream.close();
+  co_return sum;
+}
+// [end: patient]
+
+TEST_CASE("a reader gives up after a while, and not before it is done") {
+  running_context on{2};
+  asio_clock const clock{on.io};
+  ratings source{keyspan::cosmos_v2};
+  for (int i = 1; i <= 4; ++i) source.write("an article", i);
+  auto const read = [&](int n, keyspan::instant::duration patience) {
+    auto const work = [&, n](keyspan::stop_token stop) {
+      return sum_of(n, source, clock, std::move(stop));
+    };
+    return keyspan::sync_wait(within(clock, patience, work));
+  };
+  auto const begun = clock.now();
+  CHECK(read(4, 1h) == 10);
+  CHECK(clock.now() < begun + 1h);
+  auto const given_up = read(5, 20ms);
+  REQUIRE(!given_up);
+  CHECK(given_up.error().code == errc::stopped);
+  auto const thrown = [&] {
+    auto const fails = [](keyspan::stop_token) -> task<int> {
+      throw std::runtime_error{"at once"};
+      co_return 0;
+    };
+    keyspan::sync_wait(within(clock, 1h, fails));
+  };
+  CHECK_THROWS_AS(thrown(), std::runtime_error);
+}
+
 TEST_CASE("an exception travels from Asio's thread to who waits for the task") {
   running_context on;
   auto const run = [](running_context& in) -> task<int> {
@@ -242,7 +379,9 @@ TEST_CASE("an exception travels from Asio's thread to who waits for the task") {
 
 TEST_CASE("an io_context that goes drops its handlers, and who waits for them can be destroyed") {
   auto io = std::make_unique<asio::io_context>();
-  auto const run = [](asio::io_context& in) -> test::held { co_await move_to(in); };
+  auto const run = [](asio::io_context& in) -> test::held {
+    co_await keyspan::completion_of<void>([&](auto done) { asio::post(in, done); });
+  };
   auto const waiting = run(*io);
   io.reset();
   CHECK(!waiting.is_done());

@@ -1,6 +1,7 @@
 // test/async/concurrent/async_stream_test.cpp — streams whose operations end on other threads, also
 // while they are being closed.
 #include <keyspan/async/async_stream.hpp>
+#include <keyspan/async/awaitable.hpp>
 #include <keyspan/async/stop_token.hpp>
 #include <keyspan/async/sync_wait.hpp>
 #include <keyspan/async/task.hpp>
@@ -12,6 +13,7 @@
 
 #include <atomic>
 #include <coroutine>
+#include <exception>
 #include <optional>
 #include <thread>
 #include <tuple>
@@ -121,32 +123,102 @@ TEST_CASE("a stream is closed on one thread while its operation ends on another"
 }
 
 // The operation ends on its own, at about the time when close() is called.
-async_stream<int> one_late_item(pool& on) {
+async_stream<int> one_late_item(pool& on, int item, std::atomic<int>& alive) {
+  struct counted {
+    explicit counted(std::atomic<int>& of) : alive{of} { ++alive; }
+    ~counted() { --alive; }
+    counted(counted const&) = delete;
+    counted& operator=(counted const&) = delete;
+    std::atomic<int>& alive;
+  };
+  counted const here{alive};
   co_await on.hop();
-  co_yield 1;
+  co_yield item;
 }
 
-task<int> raced(pool& on, int delay) {
-  auto stream = one_late_item(on);
-  auto const first = [](async_stream<int>& from) -> task<int> {
-    int const* const item = co_await from.next();
-    co_return item != nullptr ? 1 : 0;  // where it is there the stream may be closed already
+// Reads the item while it is being received, which a close waits for.
+class value_of_next {
+ public:
+  explicit value_of_next(async_stream<int>& from)
+      : next_{keyspan::detail::awaiter_of(from.next())} {}
+  bool await_ready() { return next_.await_ready(); }
+  auto await_suspend(std::coroutine_handle<> who) { return next_.await_suspend(who); }
+  int await_resume() {
+    return next_.received_by([](int const* item) { return item != nullptr ? *item : 0; }, [] {});
+  }
+
+ private:
+  decltype(keyspan::detail::awaiter_of(std::declval<async_stream<int>&>().next())) next_;
+};
+
+task<> close_soon(async_stream<int>& of, int turns) {
+  for (int i = 0; i < turns; ++i) std::this_thread::yield();
+  co_await of.close();
+}
+
+task<int> raced(pool& on, int item, int delay, std::atomic<int>& alive) {
+  auto stream = one_late_item(on, item, alive);
+  auto const value = [](async_stream<int>& from) -> task<int> {
+    value_of_next next{from};
+    co_return co_await next;
   };
-  auto const close_soon = [](async_stream<int>& of, int turns) -> task<> {
-    for (int i = 0; i < turns; ++i) std::this_thread::yield();
-    co_await of.close();
-  };
-  auto both = when_all(first(stream), close_soon(stream, delay));
+  auto both = when_all(value(stream), close_soon(stream, delay));
   auto const results = co_await std::move(both);
   co_return std::get<0>(results);
 }
 
-TEST_CASE("an item that comes at the moment of close() is given or dropped, and all are resumed") {
+TEST_CASE("an item that comes at the moment of close() is whole or null, and the stream is gone") {
   pool on;
+  std::atomic<int> alive = 0;
   int given = 0;
-  for (int round = 0; round < 2000; ++round) given += sync_wait(raced(on, round % 20));
-  INFO(given << " of 2000 came in time");
-  CHECK(given <= 2000);
+  int dropped = 0;
+  for (int round = 1; round <= 4000; ++round) {
+    int const got = sync_wait(raced(on, round, round % 20, alive));
+    if (got != 0 && got != round) FAIL("item " << round << " was received as " << got);
+    ++(got != 0 ? given : dropped);
+    if (alive != 0) FAIL("the coroutine is still there");
+  }
+  CHECK(given > 0);
+  CHECK(dropped > 0);
+}
+
+// The same awaited on a thread of its own: asked for here, closed there, and done on a third.
+TEST_CASE("an item is awaited on one thread, and comes on another while a third one closes") {
+  pool on{1};
+  std::atomic<int> alive = 0;
+  std::atomic<int> got = -1;
+  for (int round = 1; round <= 400; ++round) {
+    got = -1;
+    auto stream = one_late_item(on, round, alive);
+    value_of_next next{stream};
+    std::atomic<int> asked = 0;
+    struct told {
+      struct promise_type {
+        told get_return_object() const noexcept { return {}; }
+        std::suspend_never initial_suspend() const noexcept { return {}; }
+        std::suspend_never final_suspend() const noexcept { return {}; }
+        void return_void() const noexcept {}
+        [[noreturn]] void unhandled_exception() const noexcept { std::terminate(); }
+      };
+    };
+    auto const wait = [](value_of_next& of, std::atomic<int>& to) -> told {
+      int const value = co_await of;
+      to = value;
+      to.notify_all();
+    };
+    std::thread reader{[&] {
+      wait(next, got);
+      asked = 1;
+    }};
+    while (asked == 0) std::this_thread::yield();
+    for (int i = 0; i < round % 10; ++i) std::this_thread::yield();
+    sync_wait(stream.close());
+    got.wait(-1);
+    reader.join();
+    if (got != 0 && got != round) FAIL("item " << round << " was received as " << got);
+    if (alive != 0) FAIL("the coroutine is still there");
+  }
+  SUCCEED();
 }
 
 }  // namespace

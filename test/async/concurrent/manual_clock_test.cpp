@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <coroutine>
 #include <cstddef>
 #include <cstdint>
 #include <thread>
@@ -39,6 +40,31 @@ held count_one(manual_clock& clock, instant due, stop_token stop, tally& to, int
   ++resumed;
   ++(waited ? to.reached : to.stopped);
   if (waited && clock.now() < due) ++to.early;
+}
+
+// Goes on on a thread of its own, and stays here until that one is done.
+struct elsewhere {
+  bool waited;
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> suspended) const {
+    std::thread{[suspended] { suspended.resume(); }}.join();
+  }
+  bool await_resume() const noexcept { return waited; }
+};
+
+TEST_CASE("a wait that a stop has ended is over when it gives its result, wherever that is used") {
+  manual_clock clock;
+  stop_source source;
+  int outcome = -1;
+  auto const wait = [](manual_clock& by, stop_token stop, int& to) -> held {
+    auto later = by.wait_until(instant{1h}, std::move(stop));
+    // What waits stands until the end of the line, which is on another thread.
+    to = co_await elsewhere(static_cast<bool>(co_await later)) ? 1 : 0;
+  };
+  auto const waiting = wait(clock, source.token(), outcome);
+  source.request_stop();
+  CHECK(outcome == 0);
+  CHECK(waiting.is_done());
 }
 
 TEST_CASE("of a moment and a stop that come at the same time one resumes") {

@@ -65,6 +65,22 @@ TEST_CASE("behind its destructor a callback is not running on any thread") {
   }
 }
 
+TEST_CASE("callbacks of eight threads that come and go at once all get their turn") {
+  stop_source source;
+  std::atomic<int> done = 0;
+  std::latch all_here{8};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&, stop = source.token()] {
+      all_here.arrive_and_wait();
+      for (int n = 0; n < 20'000; ++n) stop_callback const told{stop, [] {}};
+      ++done;
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  CHECK(done == 8);
+}
+
 TEST_CASE("what was written before the request is read by who is asked to stop") {
   for (int round = 0; round < 200; ++round) {
     stop_source source;

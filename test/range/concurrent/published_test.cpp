@@ -10,10 +10,13 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <latch>
+#include <memory>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -54,7 +57,7 @@ struct snapshot {
 // One split; of a map that has grown large, all ranges are joined.
 result<snapshot> changed(snapshot const& now, std::uint64_t at) {
   auto const hit = now.map.entry_of(at);
-  if (hit.range.lower() == at)
+  if (hit.range().lower() == at)
     return keyspan::fail(keyspan::errc::invalid_range, "a range begins here");
   snapshot next = now;
   ++next.version;
@@ -62,7 +65,7 @@ result<snapshot> changed(snapshot const& now, std::uint64_t at) {
     next.map.join(everything, everything);
     next.ranges = 1;
   } else {
-    auto const [left, right] = split(hit.range, at);
+    auto const [left, right] = split(hit.range(), at);
     next.map.split(at, left, right);
     ++next.ranges;
   }
@@ -86,7 +89,7 @@ void read_until(std::atomic<bool> const& done, published<snapshot> const& place,
     for (int i = 0; i < 50; ++i) {
       std::uint64_t const token = random();
       auto const hit = pin->map.entry_of(token);
-      if (!hit.range.contains(token) || hit.value != hit.range) ++mine.wrong;
+      if (!hit.range().contains(token) || hit.value() != hit.range()) ++mine.wrong;
       ++mine.look_ups;
     }
     if (pin->map.size() != pin->ranges) ++mine.wrong;
@@ -256,6 +259,61 @@ TEST_CASE("the last reader frees the snapshot, wherever it is") {
   CHECK(counted::alive == 1);
   reader.join();
   CHECK(alive_with_reader == 2);
+}
+
+// Has something to do before it goes.
+struct departing {
+  std::unique_ptr<std::function<void()>> last_word{};
+
+  departing() = default;
+  explicit departing(std::function<void()> say)
+      : last_word{std::make_unique<std::function<void()>>(std::move(say))} {}
+  departing(departing&&) = default;
+  departing& operator=(departing&&) = default;
+  ~departing() {
+    if (last_word) (*last_word)();
+  }
+};
+
+TEST_CASE("other writers have their turn while a snapshot is destroyed") {
+  published place{departing{}};
+  std::vector<std::thread> others;
+  int in_time = 0;
+  // Waits in its destructor for a writer that it starts there.
+  auto const waits_for_another = [&] {
+    return departing{[&] {
+      auto const published_it = std::make_shared<std::promise<void>>();
+      auto const done = published_it->get_future();
+      others.emplace_back([&place, published_it] {
+        place.publish(departing{});
+        published_it->set_value();
+      });
+      if (done.wait_for(std::chrono::seconds{2}) == std::future_status::ready) ++in_time;
+    }};
+  };
+  auto const make = [](departing const&) { return departing{}; };
+  auto const make_or_fail = [](departing const&) -> result<departing> { return departing{}; };
+
+  place.publish(waits_for_another());
+  place.publish(departing{});
+  CHECK(in_time == 1);
+  place.publish(waits_for_another());
+  place.update(make);
+  CHECK(in_time == 2);
+  place.publish(waits_for_another());
+  CHECK(place.update(make_or_fail).has_value());
+  CHECK(in_time == 3);
+  // Of a replacement that is refused, it is the new one that goes.
+  CHECK(place.replace(nullptr, waits_for_another()) == nullptr);
+  CHECK(in_time == 4);
+  CHECK(place.replace(nullptr, std::make_shared<departing const>(waits_for_another())) == nullptr);
+  CHECK(in_time == 5);
+  auto seen = place.publish(waits_for_another());
+  CHECK(place.replace(seen, departing{}) != nullptr);
+  CHECK(in_time == 5);  // whoever has seen it keeps it
+  seen.reset();
+  CHECK(in_time == 6);
+  for (auto& thread : others) thread.join();
 }
 
 }  // namespace
