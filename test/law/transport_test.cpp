@@ -223,7 +223,7 @@ TEST_CASE("a service that refuses what it is sent is found out, and named by its
     result<response> answer(request const&) override { return response{.status = 404}; }
   };
   CHECK(finding_in_a<refused>() ==
-        "broken law: a request gets the response to it; a body of so many bytes was sent: "
+        "broken law: a request gets the response to it; a body was sent: "
         "status 404, 0 bytes");
   struct unconnected : echoing {
     result<response> answer(request const&) override {
@@ -231,7 +231,7 @@ TEST_CASE("a service that refuses what it is sent is found out, and named by its
     }
   };
   CHECK(finding_in_a<unconnected>() ==
-        "broken law: a request gets the response to it; a body of so many bytes was sent: "
+        "broken law: a request gets the response to it; a body was sent: "
         "not_connected, nobody listens");
 }
 

@@ -626,6 +626,52 @@ TEST_CASE("a partition that is full splits by itself, one key alone never does")
   CHECK(in.size() == 140);
 }
 
+TEST_CASE("whoever is told of a split or a merge may ask the container") {
+  std::vector<std::size_t> sizes;
+  reviews* container = nullptr;
+  reviews in{
+      cosmos_v2,
+      by_article,
+      {.limits = {.partition_request_units = 1000, .partition_bytes = 10 * 1024},
+       .splits_when_full = true,
+       .on_event = [&](keyspan::event const& one) {
+         if (one.kind == keyspan::event_kind::split || one.kind == keyspan::event_kind::merged)
+           sizes.push_back(container->size() + container->partitions().size());
+       }}};
+  container = &in;
+  for (int i = 0; i < 10; ++i)
+    REQUIRE(done(in.create(review{"r", std::to_string(i), i})).has_value());
+  CHECK(sizes == std::vector<std::size_t>{12});
+  REQUIRE(in.split("1").has_value());
+  REQUIRE(in.merge("3", "4").has_value());
+  REQUIRE(in.provision(4000).has_value());
+  CHECK(sizes == std::vector<std::size_t>{12, 13, 12, 14, 14});
+}
+
+TEST_CASE("every version in a batch has an etag of its own") {
+  reviews in{cosmos_v2, by_article};
+  item_batch<review> work{"a"};
+  for (int i = 0; i < 3; ++i) work.upsert(review{"r", "a", i});
+  auto const all = done(in.execute(work));
+  REQUIRE(all->is_done());
+  std::set<std::string> etags;
+  for (auto const& one : all->operations) etags.emplace(one->item.etag().view());
+  CHECK(etags.size() == 3);
+  CHECK(done(in.read_item("a", "r"))->item.etag() == all->operations[2]->item.etag());
+}
+
+TEST_CASE("what is refused costs a unit, and says so") {
+  test_time time;
+  reviews in{cosmos_v2, by_article, time.with({.request_units = 10})};
+  CHECK(done(in.remove("a", "r")).error().wire.charge == 1);
+  CHECK(done(in.read_item("a", "r")).error().wire.charge == 1);
+  CHECK(done(in.patch("a", "r", [](review&) {})).error().wire.charge == 1);
+  CHECK(done(in.replace(review{"r", "a", 1})).error().wire.charge == 1);
+  CHECK(done(in.create(review{"r", "a", 1}))->charge == 5);
+  CHECK(done(in.create(review{"r", "a", 1})).error().wire.charge == 1);
+  CHECK(code_of(done(in.read_item("a", "r"))) == errc::throttled);  // ten in all
+}
+
 TEST_CASE("provisioned throughput makes as many partitions as it needs") {
   reviews in{cosmos_v2, by_article, {.limits = {.partition_request_units = 1000}}};
   write(in, 0, 500);

@@ -9,6 +9,7 @@
 
 #include <support/check.hpp>
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <utility>
@@ -45,6 +46,8 @@ class local_service {
 
   keyspan::ready<result<response>> send(request const& what) {
     if (what.stop.stop_requested()) return keyspan::fail(keyspan::errc::stopped, "not sent");
+    if (what.deadline && *what.deadline <= std::chrono::steady_clock::now())
+      return keyspan::fail(keyspan::errc::timed_out, "not sent");
     return answer_(what);
   }
 

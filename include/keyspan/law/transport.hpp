@@ -113,7 +113,7 @@ class transport_check {
       result<response> const got = sent(asked);
       if (!(asked == copy)) return finding{request_law, "one with a body of ", size, " bytes"};
       if (!got || got->status < 200 || got->status >= 300)
-        return refused(answer_law, "a body of so many bytes was sent", got);
+        return refused(answer_law, "a body was sent", got);
       if (got->body != body)
         return finding{body_law,         size,         " bytes were sent, ",
                        got->body.size(), " came back", got->body.size() == size ? ", others" : ""};

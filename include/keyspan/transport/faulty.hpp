@@ -162,6 +162,17 @@ class faulty {
           return on.patch(key, id[0], f, {.if_match = match});
         });
   }
+  template <detail::views_as_key Key, key_input Id, std::invocable<document_type&> F>
+  answering<answer_type> remove_softly(Key const& key, Id const& id, F mark,
+                                       std::chrono::milliseconds after,
+                                       write_options options = {}) {
+    return perform<answer_type>(
+        true, {},
+        [key = partition_key{detail::view_of_key(key)}, id = partition_key{id},
+         mark = std::move(mark), after, match = std::string{options.if_match}](Container& on) {
+          return on.remove_softly(key, id[0], mark, after, {.if_match = match});
+        });
+  }
   template <detail::views_as_key Key, key_input Id>
   answering<answer_type> read_item(Key const& key, Id const& id, read_options options = {}) {
     return perform<answer_type>(

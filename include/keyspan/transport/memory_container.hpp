@@ -211,8 +211,8 @@ class memory_container {
   // ---- many documents --------------------------------------------------------------------------
 
   /// Does all of a batch or nothing. Errors of the whole: `too_large` for more operations or bytes
-  /// than a batch may have; `invalid_options` for none; those of the definition. A document of
-  /// another key, and what each operation says alone, is the error of that operation.
+  /// than a batch may have; `invalid_options` for none; those of the key. What a document or an
+  /// operation says alone, another key among it, is the error of that operation.
   answering<batch_answer<T>> execute(item_batch<T> const& work) { return {executed(work)}; }
 
   /// The documents of these ids, each partition asked once. Each is as it was at a moment, not all
@@ -246,7 +246,8 @@ class memory_container {
     for (auto const& one : now->map.values()) all.push_back(one->who);
     return all;
   }
-  /// How many documents there are.
+  /// How many documents there are. One whose time has come counts until its partition is asked for
+  /// something.
   std::size_t size() const {
     std::size_t count = 0;
     each_partition([&](own_partition& one) { count += one.size(); });
@@ -296,23 +297,30 @@ class memory_container {
   result<std::size_t> split_where_needed()
     requires splittable_scheme<Scheme>
   {
-    std::lock_guard const lock{structure_};
-    auto const now = owners_.pin();
-    std::vector<std::uint64_t> held;
-    held.reserve(now->map.size());
-    for (auto const& one : now->map.values()) {
-      std::lock_guard const own{one->mutex};
-      held.push_back(one->bytes());
-    }
-    auto const units = request_units_.load(std::memory_order_relaxed);
-    for (planned_split const& needed : splits_needed(held, units, options_.limits)) {
-      auto const& one = now->map.values()[needed.index];
-      bool const is_full = held[needed.index] >= options_.limits.partition_bytes;
-      auto const parts = divide_locked(
-          one, [&](own_partition& each) { return cuts_of(each, needed.parts, is_full); });
-      if (!parts && !is_full) return unexpected{parts.error()};
-    }
-    return owners_.pin()->map.size();
+    std::vector<std::pair<std::string, std::size_t>> splits;
+    auto const split_all = [&]() -> result<std::size_t> {
+      std::lock_guard const lock{structure_};
+      auto const now = owners_.pin();
+      std::vector<std::uint64_t> held;
+      held.reserve(now->map.size());
+      for (auto const& one : now->map.values()) {
+        std::lock_guard const own{one->mutex};
+        held.push_back(one->bytes());
+      }
+      auto const units = request_units_.load(std::memory_order_relaxed);
+      for (planned_split const& needed : splits_needed(held, units, options_.limits)) {
+        auto const& one = now->map.values()[needed.index];
+        bool const is_full = held[needed.index] >= options_.limits.partition_bytes;
+        auto const parts = divide_locked(
+            *one, [&](own_partition& each) { return cuts_of(each, needed.parts, is_full); });
+        if (!parts && !is_full) return unexpected{parts.error()};
+        if (parts) splits.emplace_back(one->who.id, parts->size());
+      }
+      return owners_.pin()->map.size();
+    };
+    auto const count = split_all();
+    for (auto const& [id, parts] : splits) tell_topology(event_kind::split, id, parts);
+    return count;
   }
 
  private:
@@ -545,8 +553,9 @@ class memory_container {
                                      time_to_live);
   }
 
-  std::uint64_t etag_at(std::uint64_t lsn) const noexcept {
-    return detail::mixed(detail::mixed(options_.seed) ^ lsn);
+  // Of a write at this position, the so many'th of its batch.
+  std::uint64_t etag_at(std::uint64_t lsn, std::size_t number) const noexcept {
+    return detail::mixed(detail::mixed(options_.seed) ^ (lsn << 16 | (number & 0xFFFF)));
   }
 
   // One write, as far as it depends on what is there. Answers with what it is about.
@@ -570,7 +579,7 @@ class memory_container {
       to.writes.push_back({change_kind::removed, nullptr, std::move(before)});
       return answer;
     }
-    now->etag = etag_at(own.next_lsn());
+    now->etag = etag_at(own.next_lsn(), to.writes.size());
     answer.item = stored<T>{now};
     answer.status = before ? 200 : 201;
     answer.charge = detail::units_for(now->bytes, detail::units_of_write);
@@ -582,6 +591,13 @@ class memory_container {
     key_value const id = detail::named_item{name}.id;
     if (!id.is_string()) return inline_text<72>{std::string_view{"this item"}};
     return {"item \"", id.string().substr(0, 60), "\""};
+  }
+
+  // Looking whether something can be done costs as much as a read.
+  static unexpected paid(own_partition& own, error why) {
+    own.charge(detail::units_of_read);
+    why.wire.charge = detail::units_of_read;
+    return unexpected{why};
   }
 
   // Makes what was planned, and answers for all of it.
@@ -599,10 +615,7 @@ class memory_container {
           if (auto const why = throttled(own, count)) return unexpected{*why};
           plan all;
           result<answer_type> made = prepare_in(own, all);
-          if (!made) {
-            own.charge(detail::units_of_read);
-            return made;
-          }
+          if (!made) return paid(own, made.error());
           carry_out(own, all, made->charge, about);
           made->session_token = session_token(own);
           about.items = 1;
@@ -655,7 +668,7 @@ class memory_container {
             plan none;
             auto const why =
                 planned(own, none, what::patch, found->name, nullptr, options.if_match);
-            return unexpected{why.error()};
+            return paid(own, why.error());
           });
       if (!seen) return refused(about, seen.error());
       T changed = (*seen)->document;
@@ -671,7 +684,7 @@ class memory_container {
             plan all;
             auto made = planned(own, all, what::patch, found->name, *prepared, etag);
             is_overtaken = !made && options.if_match.empty();
-            if (!made) return made;
+            if (!made) return paid(own, made.error());
             carry_out(own, all, made->charge, about);
             made->session_token = session_token(own);
             about.items = 1;
@@ -800,12 +813,9 @@ class memory_container {
             if (auto const why = behind_session(own, options.session_token))
               return unexpected{*why};
           pointer found = own.find(name.view());
-          if (!found) {
-            own.charge(detail::units_of_read);
-            error why = refusal(own, errc::not_found, 404, "there is no ", id_text(name.view()));
-            why.wire.charge = detail::units_of_read;
-            return unexpected{why};
-          }
+          if (!found)
+            return paid(own,
+                        refusal(own, errc::not_found, 404, "there is no ", id_text(name.view())));
           answer_type made;
           made.charge = detail::units_for(found->bytes, detail::units_of_read);
           made.item = stored<T>{std::move(found)};
@@ -1010,41 +1020,47 @@ class memory_container {
   }
   template <class Cuts>
   result<std::vector<std::string>> divided(std::string_view id, Cuts const& cuts) {
-    std::lock_guard const lock{structure_};
-    auto const one = partition_of(id);
-    if (!one) return unexpected{one.error()};
-    return divide_locked(*one, cuts);
+    auto const ids = [&]() -> result<std::vector<std::string>> {
+      std::lock_guard const lock{structure_};
+      auto const one = partition_of(id);
+      if (!one) return unexpected{one.error()};
+      return divide_locked(**one, cuts);
+    }();
+    if (ids) tell_topology(event_kind::split, id, ids->size());
+    return ids;
   }
   template <class Cuts>
-  result<std::vector<std::string>> divide_locked(own_pointer const& one, Cuts const& cuts) {
+  result<std::vector<std::string>> divide_locked(own_partition& one, Cuts const& cuts) {
+    std::lock_guard const lock{one.mutex};
+    auto const where = cuts(one);
+    if (!where) return unexpected{where.error()};
+    auto const all = owners_.pin();
+    std::uint64_t made = all->made;
+    std::vector<std::string> parents = one.who.parents;
+    parents.push_back(one.who.id);
     std::vector<std::string> ids;
-    {
-      std::lock_guard const lock{one->mutex};
-      auto const where = cuts(*one);
-      if (!where) return unexpected{where.error()};
-      auto const all = owners_.pin();
-      std::uint64_t made = all->made;
-      std::vector<std::string> parents = one->who.parents;
-      parents.push_back(one->who.id);
-      std::vector<own_pointer> parts;
-      std::vector<owned_range<token_type, own_pointer>> owned;
-      for (range_type const& range :
-           keyspan::split(one->who.range, std::span<token_type const>{*where})) {
-        parts.push_back(made_partition({std::to_string(made), range, parents}, made));
-        ids.push_back(parts.back()->who.id);
-        owned.push_back({range, parts.back()});
-        ++made;
-      }
-      one->hand_over(parts);
-      owners next{all->map, made};
-      next.map.replace(one->who.range, owned);
-      owners_.publish(std::move(next));
-      one->is_gone = true;
+    std::vector<own_pointer> parts;
+    std::vector<owned_range<token_type, own_pointer>> owned;
+    for (range_type const& range :
+         keyspan::split(one.who.range, std::span<token_type const>{*where})) {
+      parts.push_back(made_partition({std::to_string(made), range, parents}, made));
+      ids.push_back(parts.back()->who.id);
+      owned.push_back({range, parts.back()});
+      ++made;
     }
-    tell_topology(event_kind::split, one->who.id, ids.size());
+    one.hand_over(parts);
+    owners next{all->map, made};
+    next.map.replace(one.who.range, owned);
+    owners_.publish(std::move(next));
+    one.is_gone = true;
     return ids;
   }
   result<std::string> united(std::string_view first, std::string_view second) {
+    auto const id = unite_locked(first, second);
+    if (id) tell_topology(event_kind::merged, *id, 2);
+    return id;
+  }
+  result<std::string> unite_locked(std::string_view first, std::string_view second) {
     std::lock_guard const structure{structure_};
     auto one = partition_of(first);
     if (!one) return unexpected{one.error()};
@@ -1057,21 +1073,17 @@ class memory_container {
       return unexpected{refusal(errc::invalid_range, 400, "partitions ",
                                 std::string_view{left.who.id}, " and ",
                                 std::string_view{right.who.id}, " are no neighbours")};
-    std::string id;
-    {
-      std::lock_guard const left_lock{left.mutex};
-      std::lock_guard const right_lock{right.mutex};
-      auto const all = owners_.pin();
-      id = std::to_string(all->made);
-      auto const range = join(left.who.range, right.who.range);
-      auto const child = made_partition({id, range, parents_of(left, right)}, all->made);
-      child->unite(left, right);
-      owners next{all->map, all->made + 1};
-      next.map.join(range, child);
-      owners_.publish(std::move(next));
-      left.is_gone = right.is_gone = true;
-    }
-    tell_topology(event_kind::merged, id, 2);
+    std::lock_guard const left_lock{left.mutex};
+    std::lock_guard const right_lock{right.mutex};
+    auto const all = owners_.pin();
+    std::string id = std::to_string(all->made);
+    auto const range = join(left.who.range, right.who.range);
+    auto const child = made_partition({id, range, parents_of(left, right)}, all->made);
+    child->unite(left, right);
+    owners next{all->map, all->made + 1};
+    next.map.join(range, child);
+    owners_.publish(std::move(next));
+    left.is_gone = right.is_gone = true;
     return id;
   }
   // All ancestors of both, the oldest first: ids are numbers.

@@ -15,7 +15,8 @@
 namespace keyspan {
 
 /// How a `memory_container` of documents of type `T` is set up; `{}` is one partition without
-/// limits. Its functions are called from whatever threads use the container.
+/// limits. Its functions are called from whatever threads use the container, and but for `on_event`
+/// some of them while a partition is locked: they do not use the container.
 template <class T>
 struct memory_options {
   /// What people call it. Its id, which cursors remember, is this and the seed.

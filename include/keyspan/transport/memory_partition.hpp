@@ -299,6 +299,8 @@ class memory_partition {
   // Takes all that both have, which are neighbours.
   void unite(memory_partition const& left, memory_partition const& right) {
     begin_as(left, 1);
+    left_ += right.left_;
+    is_metered_ = left.is_metered_ || right.is_metered_;
     lsn_ = (std::max)(left.lsn_, right.lsn_);
     forgotten_ = (std::max)(left.forgotten_, right.forgotten_);
     now_ = (std::max)(left.now_, right.now_);
