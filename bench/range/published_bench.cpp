@@ -1,6 +1,7 @@
 // What does a look-up cost through a pinned snapshot, and what does it cost to pin one? The first
 // row is the floor.
 #include <bench/support/bench.hpp>
+#include <bench/support/companion.hpp>
 #include <keyspan/hash/cosmos_v2.hpp>
 #include <keyspan/range/published.hpp>
 #include <keyspan/range/range_map.hpp>
@@ -12,7 +13,6 @@
 #include <mutex>
 #include <shared_mutex>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -45,26 +45,6 @@ std::uint64_t looked_up(owners const& map, std::vector<token128> const& tokens) 
   for (token128 const& token : tokens) sum += map.at(token);
   return sum;
 }
-
-// Does something over and over beside the measurement.
-class companion {
- public:
-  template <class Work>
-  explicit companion(Work work)
-      : thread_{[this, work = std::move(work)]() mutable {
-          while (!done_.load(std::memory_order_relaxed)) work();
-        }} {}
-  ~companion() {
-    done_ = true;
-    thread_.join();
-  }
-  companion(companion const&) = delete;
-  companion& operator=(companion const&) = delete;
-
- private:
-  std::atomic<bool> done_{false};
-  std::thread thread_;
-};
 
 // Every row looks the same tokens up; they differ in how they find the map.
 double ratio_of_look_ups(bench::session& run, std::string const& title, place const& current,
@@ -167,7 +147,7 @@ int main(int argc, char** argv) {
   run.target("range.published.pin.one_thread", ratio_of_pins(run, "1 pin, 1 thread", current),
              "<=", 1.1);
   {
-    companion const beside{[&] { bench::keep(looked_up(*current.pin(), others)); }};
+    bench::companion const beside{[&] { bench::keep(looked_up(*current.pin(), others)); }};
     double const two =
         ratio_of_look_ups(run, "the same while another thread looks up", current, tokens);
     run.target("range.published.lookup.two_threads", two, "<=", 1.05);
@@ -175,7 +155,7 @@ int main(int argc, char** argv) {
     run.target("range.published.pin.two_threads", pin, "<=", 1.1);
   }
   {
-    companion const beside{[&] { bench::keep(current.pin().get()); }};
+    bench::companion const beside{[&] { bench::keep(current.pin().get()); }};
     auto& table = table_of_pins(run, "1 pin while another thread does nothing but pin", current);
     static_cast<void>(table.ns("published::pin"));
   }
@@ -190,7 +170,7 @@ int main(int argc, char** argv) {
     });
   };
   {
-    companion const beside{writer};
+    bench::companion const beside{writer};
     double const written =
         ratio_of_look_ups(run, "the same while another thread splits", current, tokens);
     run.target("range.published.lookup.while_splitting", written, "<=", 1.05);

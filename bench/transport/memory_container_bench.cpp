@@ -1,13 +1,13 @@
 // What do a point read and an upsert cost in a container of a million documents, over a plain map
 // behind a mutex? The first row is the floor.
 #include <bench/support/bench.hpp>
+#include <bench/support/companion.hpp>
 #include <keyspan/async/sync_wait.hpp>
 #include <keyspan/hash/cosmos_v2.hpp>
 #include <keyspan/key/container_definition.hpp>
 #include <keyspan/transport/memory_container.hpp>
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -16,7 +16,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -96,24 +95,6 @@ class round_robin {
   std::size_t at_ = 0;
 };
 
-class companion {
- public:
-  explicit companion(std::function<void()> work)
-      : thread_{[this, work = std::move(work)] {
-          while (!done_.load(std::memory_order_relaxed)) work();
-        }} {}
-  ~companion() {
-    done_ = true;
-    thread_.join();
-  }
-  companion(companion const&) = delete;
-  companion& operator=(companion const&) = delete;
-
- private:
-  std::atomic<bool> done_{false};
-  std::thread thread_;
-};
-
 std::uint64_t read_some(locked_map const& from, round_robin& which) {
   std::uint64_t sum = 0;
   review const* const first = which.next();
@@ -175,7 +156,7 @@ int main(int argc, char** argv) {
   run.target("transport.memory.read.one_thread", read, "<=", 1.2);
   run.target("transport.memory.upsert.one_thread", write, "<=", 1.6);
   {
-    companion const beside{
+    bench::companion const beside{
         [&, in_map = round_robin{others}, in_ours = round_robin{others}]() mutable {
           write_some(plain, in_map);
           write_some(ours, in_ours);

@@ -452,6 +452,20 @@ TEST_CASE("a split that is being completed is waited for by a feed that is follo
   CHECK(source.reads().size() < 30);
 }
 
+TEST_CASE("a loop that drains behind one that followed and failed asks every range") {
+  keyspan::scripted_source<int, keyspan::cosmos_v2_scheme> source{cosmos_v2, 1};
+  source.write("redmond", 1);
+  jumping_clock clock;
+  feed changes{source};
+  REQUIRE(changes.open().has_value());
+  source.fail_next(keyspan::error{errc::range_gone, "completing a split"});
+  source.fail_topology(keyspan::error{errc::throttled});
+  for (auto const& page : changes.follow(clock, 10s).pages())
+    CHECK(page.error().code == errc::throttled);
+  CHECK(std::ranges::distance(changes.items()) == 1);
+  CHECK(clock.waits.empty());
+}
+
 TEST_CASE("a range that is busy for ever does not keep idle ones from being asked") {
   reviews_journal source{cosmos_v2, {*cosmos_v2.from_hex("20")}};
   std::string busy_key;

@@ -163,8 +163,8 @@ constexpr bool no_ranges_are_a_gap_of_the_whole() {
   check(cover_of({}, range{3, 7}).gaps == ranges{{3, 7}});
   ranges const none;
   auto const verdict = covers_exactly(none, range{3, 7});
-  check(verdict.error().code == errc::gap && verdict.error().text == "no range claims 3 to 7");
-  check(covers_exactly(none, all).error().text == "no range claims 0 to the end");
+  check(verdict.error().code == errc::gap && verdict.error().text == "gap between 3 and 7");
+  check(covers_exactly(none, all).error().text == "gap between 0 and the end");
   return true;
 }
 CHECK_BOTH(no_ranges_are_a_gap_of_the_whole);
@@ -187,7 +187,7 @@ constexpr bool the_error_names_what_comes_first() {
     check(covers_exactly(claims, whole) == verdict);
     return verdict.error().to_text();
   };
-  check(text_of({{5, space_end}, {0, 3}}, all) == "gap: no range claims 3 to 5");
+  check(text_of({{5, space_end}, {0, 3}}, all) == "gap: gap between 3 and 5");
   check(text_of({{0, 4}, {3, space_end}}, all) == "overlap: two ranges both claim 3 to 4");
   check(text_of({{0, 4}, {3, space_end}, {7, 9}}, all) == "overlap: two ranges both claim 3 to 4");
   check(text_of({{0, space_end}, {3, space_end}}, all) ==
@@ -197,7 +197,7 @@ constexpr bool the_error_names_what_comes_first() {
   check(text_of({{0, 12}}, range{0, 10}) ==
         "invalid_range: a range claims 10 to 12, which is outside of the whole");
   check(text_of({{0, 12}, {4, 6}}, range{0, 10}) == "overlap: two ranges both claim 4 to 6");
-  check(text_of({{1, 12}, {4, 6}}, range{0, 10}) == "gap: no range claims 0 to 1");
+  check(text_of({{1, 12}, {4, 6}}, range{0, 10}) == "gap: gap between 0 and 1");
   return true;
 }
 CHECK_BOTH(the_error_names_what_comes_first);
@@ -265,17 +265,17 @@ TEST_CASE("long tokens that begin alike are told apart in an error") {
   };
   std::string const alike = "https://example.org/articles/2026/06/01/a-long-title-";
   CHECK(between(alike + "1", alike + "2") ==
-        "no range claims https://exam\xE2\x80\xA6g-title-1 to https://exam\xE2\x80\xA6g-title-2");
+        "gap between https://exam\xE2\x80\xA6g-title-1 and https://exam\xE2\x80\xA6g-title-2");
   // Where the difference is seen in any case, the beginning says more.
   CHECK(between("a" + alike, "b" + alike) ==
-        "no range claims ahttps://example.org/articles/2026/06/01/a-long-\xE2\x80\xA6 to "
+        "gap between ahttps://example.org/articles/2026/06/01/a-long-\xE2\x80\xA6 and "
         "bhttps://example.org/articles/2026/06/01/a-long-\xE2\x80\xA6");
   CHECK(between(alike, alike + "2") ==
-        "no range claims https://exam\xE2\x80\xA6g-title- to https://exam\xE2\x80\xA6g-title-2");
+        "gap between https://exam\xE2\x80\xA6g-title- and https://exam\xE2\x80\xA6g-title-2");
   // What follows the difference may be long too: both names are there all the same.
   std::string const tail(100, 'z');
   CHECK(between(alike + "1" + tail, alike + "2" + tail) ==
-        "no range claims https://exam\xE2\x80\xA6g-title-1zzzzzzzzzzzzzzzzzzzzzzzz\xE2\x80\xA6 to "
+        "gap between https://exam\xE2\x80\xA6g-title-1zzzzzzzzzzzzzzzzzzzzzzzz\xE2\x80\xA6 and "
         "https://exam\xE2\x80\xA6g-title-2zzzzzzzzzzzzzzzzzzzzzzzz\xE2\x80\xA6");
   // Characters stay whole, wherever they are cut.
   for (std::size_t shift = 0; shift < 3; ++shift) {
@@ -295,8 +295,8 @@ TEST_CASE("long tokens that begin alike are told apart in an error") {
   for (int i = 0; i < 40; ++i) cyrillic += "\xD0\xB0";
   auto const of_characters = between(cyrillic + "\xD0\xB6", cyrillic + "\xD0\xB7");
   CHECK(of_characters ==
-        "no range claims \xD0\xB0\xD0\xB0\xD0\xB0\xD0\xB0\xD0\xB0\xD0\xB0\xE2\x80\xA6"
-        "\xD0\xB0\xD0\xB0\xD0\xB0\xD0\xB6 to "
+        "gap between \xD0\xB0\xD0\xB0\xD0\xB0\xD0\xB0\xD0\xB0\xD0\xB0\xE2\x80\xA6"
+        "\xD0\xB0\xD0\xB0\xD0\xB0\xD0\xB6 and "
         "\xD0\xB0\xD0\xB0\xD0\xB0\xD0\xB0\xD0\xB0\xD0\xB0\xE2\x80\xA6"
         "\xD0\xB0\xD0\xB0\xD0\xB0\xD0\xB7");
   // And as here, where a text is cut just before that character.
@@ -342,16 +342,16 @@ struct nameless_shelf : shelf {
 TEST_CASE("a token is named by whatever text it has") {
   std::vector<token_range<shelf>> const plain{{shelf{1}, shelf{2}}};
   CHECK(covers_exactly(plain, token_range{shelf{0}, shelf{2}}).error().text ==
-        "no range claims (a token without a text) to (a token without a text)");
+        "gap between (a token without a text) and (a token without a text)");
   // Where two have the same text there is nothing to tell them apart by.
   std::vector<token_range<nameless_shelf>> const alike{{nameless_shelf{{1}}, nameless_shelf{{2}}}};
   CHECK(covers_exactly(alike, token_range{nameless_shelf{{0}}, nameless_shelf{{2}}}).error().text ==
-        "no range claims a shelf to a shelf");
+        "gap between a shelf and a shelf");
   numbered_shelf const one{{1}};
   numbered_shelf const two{{2}};
   std::vector<token_range<numbered_shelf>> const named{{numbered_shelf{{0}}, one}};
   CHECK(covers_exactly(named, token_range{numbered_shelf{{0}}, two}).error().text ==
-        "no range claims the shelf in\xE2\x80\xA6 number 1 to the shelf in\xE2\x80\xA6 number 2");
+        "gap between the shelf in\xE2\x80\xA6 number 1 and the shelf in\xE2\x80\xA6 number 2");
 }
 
 }  // namespace

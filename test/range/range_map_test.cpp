@@ -252,9 +252,9 @@ std::string text(keyspan::result<small_map> const& made) {
 TEST_CASE("ranges that are no cover are refused by the name of what is wrong") {
   using list = std::vector<owned_range<int, int>>;
   token_range const whole{0, 9};
-  CHECK(text(small_map::from_ranges({}, whole)) == "gap: no range claims 0 to 9");
+  CHECK(text(small_map::from_ranges({}, whole)) == "gap: gap between 0 and 9");
   CHECK(text(small_map::from_ranges(list{{{5, 9}, 2}, {{0, 4}, 1}}, whole)) ==
-        "gap: no range claims 4 to 5");
+        "gap: gap between 4 and 5");
   CHECK(text(small_map::from_ranges(list{{{0, 9}, 2}, {{3, 4}, 1}}, whole)) ==
         "overlap: two ranges both claim 3 to 4");
   CHECK(small_map::from_ranges(list{{{0, 9}, 2}, {{9, 10}, 1}}, whole).error().code ==
@@ -837,7 +837,7 @@ TEST_CASE("the example of a map of texts reads as it should") {
         "[\"\", g) is on 1\n"
         "[g, p) is on 2\n"
         "[p, the end) is on 3\n"
-        "gap: no range claims g to p");
+        "gap: gap between g and p");
 }
 
 }  // namespace

@@ -338,18 +338,18 @@ TEST_CASE("the error says which range is not there, or what does not fit") {
         "unknown_range: the map does not reach to the range 9 to 12");
   CHECK(text_of(small_split{{{6, space_end}, 'c'}, {{{6, space_end}, 'x'}}}) ==
         "unknown_range: the map has no range 6 to the end");
-  CHECK(text_of(small_split{{{0, 3}, 'a'}, {}}) == "gap: no range claims 0 to 3");
+  CHECK(text_of(small_split{{{0, 3}, 'a'}, {}}) == "gap: gap between 0 and 3");
   CHECK(text_of(small_split{{{0, 3}, 'a'}, {{{2, 3}, 'x'}, {{0, 1}, 'y'}}}) ==
-        "gap: no range claims 1 to 2");
+        "gap: gap between 1 and 2");
   CHECK(text_of(small_split{{{0, 3}, 'a'}, {{{0, 2}, 'x'}, {{1, 3}, 'y'}}}) ==
         "overlap: two ranges both claim 1 to 2");
   CHECK(text_of(small_split{{{0, 3}, 'a'}, {{{0, 4}, 'x'}}}) ==
         "invalid_range: a range claims 3 to 4, which is outside of the whole");
-  CHECK(text_of(small_merge{{}, {{0, 3}, 'x'}}) == "gap: no range claims 0 to 3");
+  CHECK(text_of(small_merge{{}, {{0, 3}, 'x'}}) == "gap: gap between 0 and 3");
   CHECK(text_of(small_merge{{{{0, 3}, 'a'}, {{6, 9}, 'c'}}, {{0, 9}, 'x'}}) ==
-        "gap: no range claims 3 to 6");
+        "gap: gap between 3 and 6");
   CHECK(text_of(small_merge{{{{0, 3}, 'a'}, {{3, 6}, 'b'}}, {{0, 7}, 'x'}}) ==
-        "gap: no range claims 6 to 7");
+        "gap: gap between 6 and 7");
   CHECK(text_of(small_merge{{{{0, 3}, 'a'}, {{3, 6}, 'b'}}, {{0, 5}, 'x'}}) ==
         "invalid_range: a range claims 5 to 6, which is outside of the whole");
   CHECK(text_of(small_merge{{{{0, 3}, 'a'}, {{0, 3}, 'a'}}, {{0, 3}, 'x'}}) ==

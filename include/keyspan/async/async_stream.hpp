@@ -71,10 +71,12 @@ class [[nodiscard]] async_stream {
   [[nodiscard]] auto next() noexcept { return next_item{*this}; }
 
   /// Ends the stream. Requests stop of the coroutine's own token; where `next()` is being awaited,
-  /// waits for the operation in flight and until `next()` has returned: null, unless the coroutine
-  /// throws. Then destroys the coroutine, and with it the item that was given last. What the
-  /// coroutine throws while nobody awaits `next()` passes through here. Without a coroutine it does
-  /// nothing, so closing twice does no harm; a second one does not wait for the first.
+  /// waits for the operation in flight, and until an item that is on its way there has been taken;
+  /// what comes later is null, unless the coroutine throws. Who closes may go on inside of that
+  /// `next()`, and neither destroys who reads nor blocks on it. Then destroys the coroutine, and
+  /// with it the item that was given last. What the coroutine throws while nobody awaits `next()`
+  /// passes through here. Without a coroutine it does nothing, so closing twice does no harm; a
+  /// second one does not wait for the first.
   [[nodiscard]] auto close() noexcept { return closing_stream{*this}; }
 
  private:

@@ -76,7 +76,8 @@ class feed {
   /// The same for coroutines.
   feed_stream<Source> stream() & { return drain().stream(); }
   /// Its items for ever: a range that has nothing new is asked again after `delay`, by this clock,
-  /// which outlives the reading. Ends by `errc::stopped`, as an error.
+  /// which outlives the reading. Ends by an error: `errc::stopped`, or `errc::timed_out` at the
+  /// request's deadline.
   template <clock Clock>
   feed_reading<Source, following<Clock>> follow(Clock& by, typename instant::duration delay) & {
     return feed_reading<Source, following<Clock>>{state(), following<Clock>{by, delay}};

@@ -64,7 +64,8 @@ class feed_progress {
   using cursor_type = composite_cursor<token_type>;
   using request_type = feed_request<token_type>;
 
-  /// How often in a row a range may be gone, without a page in between, before the caller is told.
+  /// How often in a row one range may be gone, without a page of it in between, before the caller
+  /// is told.
   static constexpr int most_refreshes = 16;
 
   /// Errors, which `sound()` has: `wrong_container` and `scheme_mismatch` for a cursor of another
@@ -102,7 +103,10 @@ class feed_progress {
     return feed_question::page;
   }
   /// All ranges are to be asked again, also those that had nothing new.
-  void begin_round() noexcept { append(ready_, std::exchange(idle_, {})); }
+  void begin_round() noexcept {
+    later_.reset();
+    append(ready_, std::exchange(idle_, {}));
+  }
 
   /// What to ask `topology` with.
   std::string const& version() const noexcept {
@@ -156,7 +160,7 @@ class feed_progress {
   template <page_of_items Page>
   result<void> accept(Page const& answer) {
     charge_ += answer.charge;
-    refreshes_ = 0;
+    parts_[shown_].refusals = 0;
     if (answer.continuation.empty())
       return fail(errc::bad_response, "the page of ", text_of_range(),
                   " does not say where the next one begins");
@@ -190,11 +194,13 @@ class feed_progress {
   /// is being completed, it is tried again at `later`, or at once where there is none.
   bool absorb(error const& why, std::optional<instant> later = std::nullopt) {
     see(why);
-    if (why.code != errc::range_gone || refreshes_ == most_refreshes) {
-      refreshes_ = 0;
+    expects(shown_ < parts_.size(), "an error is that of a range which was asked for");
+    int& refusals = parts_[shown_].refusals;
+    if (why.code != errc::range_gone || refusals == most_refreshes) {
+      refusals = 0;
       return false;
     }
-    ++refreshes_;
+    ++refusals;
     later_ = later;
     refresh_.emplace(routing_);
     return true;
@@ -227,6 +233,7 @@ class feed_progress {
     bool is_whole = false;     // all that the owner has
     std::uint64_t origin = 0;  // of what page its text is
     int standstills = 0;       // pages in a row that led nowhere
+    int refusals = 0;          // how often in a row it was gone
     instant due{};
     std::uint32_t after = nobody;
   };
@@ -434,7 +441,6 @@ class feed_progress {
   line idle_{};
   std::uint32_t shown_ = nobody;    // the part that is read, or was read last
   std::uint64_t origins_ = 0;       // how many pages have left a text
-  int refreshes_ = 0;               // in a row
   std::optional<instant> later_{};  // when to try a range again of which nothing new is known
   double charge_ = 0;
 };

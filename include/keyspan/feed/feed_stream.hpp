@@ -212,8 +212,9 @@ class feed_stream {
   [[nodiscard]] auto next_page() { return request<page_awaiter>{*this}; }
   /// Awaits the next item, as a `stream_item`: false at the end. It is good as long as its page is.
   [[nodiscard]] auto next() { return request<item_awaiter>{*this}; }
-  /// Asks what is in flight to stop, and waits until that has ended, and who awaits it has its
-  /// answer. The stream has ended then. A second one does not wait for the first.
+  /// Asks what is in flight to stop, and waits until that has ended, and a page or an item on its
+  /// way to who awaits it has been taken. The stream has ended then. A second one does not wait for
+  /// the first.
   [[nodiscard]] auto close() { return request<close_awaiter>{*this}; }
 
  private:

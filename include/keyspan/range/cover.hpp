@@ -53,7 +53,7 @@ class first_trouble {
   constexpr result<void> verdict() const {
     if (lower_ == nullptr) return {};
     stretch_text<Token> const text{lower_, upper_};
-    if (kind_ == errc::gap) return fail(kind_, "no range claims ", text.lower, " to ", text.upper);
+    if (kind_ == errc::gap) return fail(kind_, "gap between ", text.lower, " and ", text.upper);
     if (kind_ == errc::overlap)
       return fail(kind_, "two ranges both claim ", text.lower, " to ", text.upper);
     return fail(kind_, "a range claims ", text.lower, " to ", text.upper,
