@@ -283,66 +283,6 @@ TEST_CASE("neighbours whose texts are merely equal stay two, in one partition as
   CHECK(parts_of(resumed) == parts_of(made));
 }
 
-TEST_CASE("a range whose new owner is not known yet is tried again later, where somebody waits") {
-  auto made = opened({.scope = slots(0, 100)});
-  instant const start{};
-  for (int i = 0; i < slot_progress::most_refreshes; ++i) {
-    instant const now = start + i * 2s;
-    REQUIRE(made.next(now) == feed_question::page);
-    REQUIRE(made.absorb(gone, now + 2s));
-    REQUIRE(made.next(now) == feed_question::topology);
-    REQUIRE(made.take({.not_modified = true}));
-    REQUIRE(made.next(now + 1s) == feed_question::wait);
-    CHECK(made.due() == now + 2s);
-  }
-  REQUIRE(made.next(start + 1min) == feed_question::page);
-  CHECK_FALSE(made.absorb(gone, start + 2min));
-
-  // Where the owners are known by then, nobody waits.
-  auto split = opened();
-  REQUIRE(split.next(start) == feed_question::page);
-  REQUIRE(split.absorb(gone, start + 2s));
-  REQUIRE(split.take({{owner("4", 0, 40, {"1"}), owner("5", 40, 100, {"1"})}, "v2"}));
-  REQUIRE(split.take({.not_modified = true}));
-  REQUIRE(split.next(start) == feed_question::page);
-  CHECK(split.range() == slots(0, 40));
-}
-
-TEST_CASE("a range that stays gone is told of, however much the others give") {
-  auto made = opened({.scope = slots(0, 200)});
-  instant now{};
-  for (int i = 0; i < slot_progress::most_refreshes; ++i, now += 2s) {
-    REQUIRE(made.next(now) == feed_question::page);
-    CHECK(made.range() == slots(0, 100));
-    REQUIRE(made.absorb(gone, now + 2s));
-    REQUIRE(made.take({.not_modified = true}));
-    REQUIRE(made.next(now) == feed_question::page);
-    CHECK(made.range() == slots(100, 200));
-    give(made, std::to_string(i), true, now + 2s);
-  }
-  REQUIRE(made.next(now) == feed_question::page);
-  CHECK_FALSE(made.absorb(gone, now + 2s));
-}
-
-TEST_CASE("many ranges may be gone at once, each for the first time") {
-  std::vector<partition<slot>> owners;
-  for (int i = 0; i < 40; ++i) owners.push_back(owner(std::to_string(i), 100 * i, 100 * i + 100));
-  slot_progress made{redis_cluster, "c", {.scope = slots(0, 4000)}};
-  REQUIRE(made.next(draining) == feed_question::topology);
-  owners.push_back(owner("40", 4000, 16'384));
-  REQUIRE(made.take({owners, "v1"}));
-  REQUIRE(made.take({.not_modified = true}));
-  instant const start{};
-  for (int i = 0; i < 40; ++i) {
-    REQUIRE(made.next(start) == feed_question::page);
-    CHECK(made.range().lower() == 100 * i);
-    REQUIRE(made.absorb(gone, start + 2s));
-    REQUIRE(made.take({.not_modified = true}));
-  }
-  REQUIRE(made.next(start) == feed_question::wait);
-  REQUIRE(made.next(start + 2s) == feed_question::page);
-}
-
 TEST_CASE("nobody is waited for beyond the deadline") {
   instant const start{};
   auto made = opened({.deadline = start + 3s});

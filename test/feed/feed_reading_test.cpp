@@ -428,30 +428,6 @@ TEST_CASE("a feed is followed until its deadline, and not slept over it") {
   CHECK(clock.now() == instant{} + 25s);
 }
 
-TEST_CASE("a split that is being completed is waited for by a feed that is followed") {
-  keyspan::scripted_source<int, keyspan::cosmos_v2_scheme> source{cosmos_v2, 2};
-  for (int i = 0; i < 20; ++i) source.write(std::to_string(i), i);
-  jumping_clock clock;
-  keyspan::stop_source stop;
-  keyspan::error completing{errc::range_gone, "completing a split"};
-  completing.wire.status = 410;
-  completing.wire.substatus = 1007;
-  source.fail_next(completing, 5);
-  clock.meanwhile = [&] {
-    if (clock.waits.size() == 8) stop.request_stop();
-  };
-  feed changes{source, {.stop = stop.token()}};
-  std::vector<int> numbers;
-  try {
-    for (int const n : changes.follow(clock, 10s)) numbers.push_back(n);
-  } catch (keyspan::failed const& thrown) {
-    CHECK(thrown.error().code == errc::stopped);
-  }
-  CHECK(test::sorted(numbers) == counted(0, 20));
-  CHECK(clock.waits.size() == 8);
-  CHECK(source.reads().size() < 30);
-}
-
 TEST_CASE("a loop that drains behind one that followed and failed asks every range") {
   keyspan::scripted_source<int, keyspan::cosmos_v2_scheme> source{cosmos_v2, 1};
   source.write("redmond", 1);

@@ -103,10 +103,7 @@ class feed_progress {
     return feed_question::page;
   }
   /// All ranges are to be asked again, also those that had nothing new.
-  void begin_round() noexcept {
-    later_.reset();
-    append(ready_, std::exchange(idle_, {}));
-  }
+  void begin_round() noexcept { append(ready_, std::exchange(idle_, {})); }
 
   /// What to ask `topology` with.
   std::string const& version() const noexcept {
@@ -144,13 +141,7 @@ class feed_progress {
     auto newer = refresh_->outcome();
     refresh_.reset();
     if (!newer) return unexpected{newer.error()};
-    auto const later = std::exchange(later_, std::nullopt);
-    if (*newer != routing_) {
-      adopt(*std::move(newer));
-    } else if (later && ready_.first != nobody) {
-      parts_[ready_.first].due = *later;
-      append(idle_, take_first(ready_));
-    }
+    if (*newer != routing_) adopt(*std::move(newer));
     return {};
   }
 
@@ -160,7 +151,7 @@ class feed_progress {
   template <page_of_items Page>
   result<void> accept(Page const& answer) {
     charge_ += answer.charge;
-    parts_[shown_].refusals = 0;
+    refreshes_ = 0;
     if (answer.continuation.empty())
       return fail(errc::bad_response, "the page of ", text_of_range(),
                   " does not say where the next one begins");
@@ -190,18 +181,14 @@ class feed_progress {
   /// Looks at the error that `topology` gave, which is the caller's.
   void see(error const& why) noexcept { charge_ += why.wire.charge; }
   /// Looks at the error that a read gave. Whether it is dealt with: what to do next is then another
-  /// question; else it is the caller's. Where nobody knows yet who has the range, as while a split
-  /// is being completed, it is tried again at `later`, or at once where there is none.
-  bool absorb(error const& why, std::optional<instant> later = std::nullopt) {
+  /// question; else it is the caller's.
+  bool absorb(error const& why) {
     see(why);
-    expects(shown_ < parts_.size(), "an error is that of a range which was asked for");
-    int& refusals = parts_[shown_].refusals;
-    if (why.code != errc::range_gone || refusals == most_refreshes) {
-      refusals = 0;
+    if (why.code != errc::range_gone || refreshes_ == most_refreshes) {
+      refreshes_ = 0;
       return false;
     }
-    ++refusals;
-    later_ = later;
+    ++refreshes_;
     refresh_.emplace(routing_);
     return true;
   }
@@ -233,7 +220,6 @@ class feed_progress {
     bool is_whole = false;     // all that the owner has
     std::uint64_t origin = 0;  // of what page its text is
     int standstills = 0;       // pages in a row that led nowhere
-    int refusals = 0;          // how often in a row it was gone
     instant due{};
     std::uint32_t after = nobody;
   };
@@ -339,7 +325,7 @@ class feed_progress {
     each_in(ready_, [&](part const& one) { place(*newer, one, parts); });
     std::size_t const ready = parts.size();
     each_in(idle_, [&](part const& one) { place(*newer, one, parts); });
-    unite(parts);
+    unite(parts, ready);
     line lines[2];
     std::uint32_t kept = 0;
     for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -365,10 +351,10 @@ class feed_progress {
     }
   }
   // Neighbours in one partition that stand where one page of both has left them, or at the same
-  // start, are one again: the first of them in the line, the others without an owner. Texts that
-  // are merely equal tell nothing: each was given for a range, and a source need not have an answer
-  // for both ranges together.
-  static void unite(std::vector<part>& parts) {
+  // start, and wait in one line, are one again: the first of them in it, the others without an
+  // owner. Texts that are merely equal tell nothing: each was given for a range, and a source need
+  // not have an answer for both ranges together.
+  static void unite(std::vector<part>& parts, std::size_t ready) {
     std::vector<std::uint32_t> sorted(parts.size());
     for (std::uint32_t i = 0; i < sorted.size(); ++i) sorted[i] = i;
     std::sort(sorted.begin(), sorted.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -376,7 +362,8 @@ class feed_progress {
     });
     std::uint32_t left = nobody;
     for (std::uint32_t const right : sorted) {
-      if (left == nobody || !stand_together(parts[left], parts[right])) {
+      bool const is_alike = left != nobody && (left < ready) == (right < ready);
+      if (!is_alike || !stand_together(parts[left], parts[right])) {
         left = right;
         continue;
       }
@@ -439,9 +426,9 @@ class feed_progress {
   std::vector<part> parts_{};
   line ready_{};
   line idle_{};
-  std::uint32_t shown_ = nobody;    // the part that is read, or was read last
-  std::uint64_t origins_ = 0;       // how many pages have left a text
-  std::optional<instant> later_{};  // when to try a range again of which nothing new is known
+  std::uint32_t shown_ = nobody;  // the part that is read, or was read last
+  std::uint64_t origins_ = 0;     // how many pages have left a text
+  int refreshes_ = 0;             // in a row
   double charge_ = 0;
 };
 

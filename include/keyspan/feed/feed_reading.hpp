@@ -261,9 +261,7 @@ class feed_state {
   void look_at_answer(Manner const& manner) {
     result<page_type>& answer = *current_;
     if (!answer) [[unlikely]] {
-      std::optional<instant> later;
-      if constexpr (waits<Manner>) later = manner.due();
-      if (!progress_.absorb(answer.error(), later)) outcome_ = feed_outcome::failed;
+      if (!progress_.absorb(answer.error())) outcome_ = feed_outcome::failed;
       return;
     }
     if (auto const sound = progress_.accept(*answer); !sound) [[unlikely]] {

@@ -71,8 +71,8 @@ concept answers_topology_with_partitions = requires(S& s, std::string const& kno
 ///
 /// A range over several partitions is `errc::range_gone`, and so is a request that names a
 /// partition which is gone, also where the range lies in one new partition. `topology` then tells
-/// of what replaced it. A feed asks and reads again, 16 times, and at once unless it is followed: a
-/// source, or its transport, itself waits out a split that is still being completed.
+/// of what replaced it. A feed asks and reads again at once, 16 times: a source, or its transport,
+/// itself waits out a split that is still being completed.
 ///
 /// A source may say `static constexpr bool abandonable = true`: then an operation that it has in
 /// flight owns all it needs, and whoever awaits it may be destroyed.
