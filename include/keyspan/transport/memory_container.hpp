@@ -484,8 +484,8 @@ class memory_container {
     error why = refusal(own, errc::throttled, 429, "partition ", std::string_view{own.who.id},
                         " has used its share of ", units, " request units a second");
     why.wire.substatus = 3200;
-    why.wire.retry_after_ms = static_cast<std::uint32_t>(
-        (std::min)(wait.count(), std::int64_t{(std::numeric_limits<std::uint32_t>::max)()}));
+    why.wire.retry_after_ms = static_cast<std::uint32_t>((std::min)(
+        std::int64_t{wait.count()}, std::int64_t{(std::numeric_limits<std::uint32_t>::max)()}));
     return why;
   }
 
