@@ -209,6 +209,7 @@ constexpr bool images_sort_as_the_values_do() {
       check(sort_image<order_value>::of(rising[j]) <= sort_image<order_value>::of(rising[i]));
   check(keyspan::has_sort_image<order_value> && !keyspan::has_wide_sort_image<order_value>);
   check(!sort_image<order_value>::is_exact);
+  check(noexcept(sort_image<order_value>::of(rising[0])));
   return true;
 }
 CHECK_BOTH(images_sort_as_the_values_do);

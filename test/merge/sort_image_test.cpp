@@ -193,7 +193,8 @@ constexpr bool low_never_throws = noexcept(sort_image<Key>::low(std::declval<Key
 constexpr bool no_image_of_ours_throws() {
   check(never_throws<int> && never_throws<double> && never_throws<std::string>);
   check(never_throws<std::chrono::seconds> && never_throws<keyspan::wall_time>);
-  check(never_throws<level> && never_throws<std::array<std::byte, 16>>);
+  check(never_throws<key_value> && never_throws<level>);
+  check(never_throws<std::array<std::byte, 16>>);
   check(never_throws<token128> && low_never_throws<token128>);
   check(never_throws<keyspan::token_v1> && low_never_throws<keyspan::token_v1>);
   check(never_throws<std::optional<int>> && low_never_throws<std::optional<long long>>);

@@ -215,7 +215,7 @@ inline std::string order_value::to_text() const {
 template <>
 struct sort_image<order_value> {
   static constexpr bool is_exact = false;
-  static constexpr std::uint64_t of(order_value const& key) {
+  static constexpr std::uint64_t of(order_value const& key) noexcept {
     auto const kind = static_cast<unsigned>(key.kind());
     switch (key.kind()) {
       case order_kind::boolean:

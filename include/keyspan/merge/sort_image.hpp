@@ -17,7 +17,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -296,7 +295,7 @@ struct sort_image<token_bytes<Capacity, Order>> {
 template <>
 struct sort_image<key_value> {
   static constexpr bool is_exact = false;
-  static constexpr std::uint64_t of(key_value const& key) {
+  static constexpr std::uint64_t of(key_value const& key) noexcept {
     auto const kind = static_cast<unsigned>(key.kind());
     switch (key.kind()) {
       case key_kind::boolean:
