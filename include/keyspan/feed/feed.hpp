@@ -106,6 +106,8 @@ class feed {
   }
   /// The charges of all pages and errors so far, in request units.
   double charge() const noexcept { return state().progress().charge(); }
+  /// What it knows and where it stands, for who drives its ranges one by one, as a merge does.
+  feed_progress<scheme_type> const& progress() const { return state().progress(); }
 
   Source& source() const noexcept { return state().source(); }
 

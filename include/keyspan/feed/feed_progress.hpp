@@ -201,6 +201,34 @@ class feed_progress {
     each_in(idle_, [&](part const& one) { here.parts.push_back(one.at); });
     return here;
   }
+  /// Readings of some ranges alone, each from where its cursor says: one for each partition that
+  /// owns a part of one, in token order. They know who owns what as this one does, and read the
+  /// same key in the same way. Requires that this one was opened.
+  std::vector<feed_progress> readings(std::vector<keyspan::cursor<token_type>> at) const {
+    expects(routing_ != nullptr, "a reading is opened before it is divided");
+    std::sort(at.begin(), at.end(), [](auto const& a, auto const& b) { return a.range < b.range; });
+    std::vector<part> parts;
+    for (auto& one : at) {
+      part whole{std::move(one)};
+      place(*routing_, whole, parts);
+    }
+    feed_progress none = *this;
+    none.parts_.clear();
+    none.ready_ = none.idle_ = line{};
+    none.shown_ = nobody;
+    none.refresh_.reset();
+    none.refreshes_ = 0;
+    none.origins_ = 0;
+    none.charge_ = 0;
+    std::vector<feed_progress> made(parts.size(), none);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      made[i].parts_.push_back(std::move(parts[i]));
+      made[i].parts_.back().origin =
+          made[i].parts_.back().at.from.is_start() ? 0 : ++made[i].origins_;
+      made[i].append(made[i].ready_, 0);
+    }
+    return made;
+  }
   /// The ranges that are read.
   std::size_t size() const noexcept { return parts_.size(); }
   /// Who owns what, as far as known; null before it was asked for.

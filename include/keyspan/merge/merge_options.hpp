@@ -1,0 +1,35 @@
+// keyspan/merge/merge_options.hpp — what a merge does about sources that fail, and how far it may
+// read ahead.
+#pragma once
+
+#include <keyspan/core/error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace keyspan {
+
+/// What becomes of a merge when one of its sources fails.
+enum class on_failure : std::uint8_t {
+  stop,   ///< the error is the last result; what the merge was at is kept, and tried again later
+  go_on,  ///< the others are merged without it; `failures()` tells of it
+};
+
+/// How sources are read.
+struct merge_options {
+  on_failure failure = on_failure::stop;
+  /// How many items a batch has at most. Above 0.
+  std::size_t batch_size = 256;
+  /// Whether the next page of each source is asked for while this one is merged: two pages of each
+  /// are held at most, else one.
+  bool reads_ahead = true;
+};
+
+/// A source that the merge went on without.
+struct merge_failure {
+  /// Its number in the order of the sources, when it failed.
+  std::size_t source = 0;
+  error why{errc::stopped};
+};
+
+}  // namespace keyspan

@@ -1,0 +1,271 @@
+// keyspan/merge/merge_sources.hpp — how a merge asks its sources: a coroutine for each, which hands
+// over what it got, and goes on when it is told to.
+//
+//   ranges of page sources     split when their partition does
+//   streams of pages           whoever made them
+#pragma once
+
+#include <keyspan/async/async_stream.hpp>
+#include <keyspan/async/awaitable.hpp>
+#include <keyspan/async/clock.hpp>
+#include <keyspan/async/frame_memory.hpp>
+#include <keyspan/async/stop_token.hpp>
+#include <keyspan/async/task.hpp>
+#include <keyspan/core/contract.hpp>
+#include <keyspan/core/error.hpp>
+#include <keyspan/core/result.hpp>
+#include <keyspan/core/version.hpp>
+#include <keyspan/feed/continuation.hpp>
+#include <keyspan/feed/cursor.hpp>
+#include <keyspan/feed/feed_progress.hpp>
+#include <keyspan/feed/feed_reading.hpp>
+#include <keyspan/feed/feed_stream.hpp>
+#include <keyspan/feed/page_source.hpp>
+#include <keyspan/merge/merge_inbox.hpp>
+
+#include <concepts>
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <ranges>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace keyspan::detail {
+
+// What a source has handed over.
+enum class fetched : std::uint8_t {
+  again,   // nothing yet: it is to go on, from where the merge runs
+  page,    // items
+  idle,    // nothing new for now; going on waits for more
+  end,     // nothing any more, in this round
+  split,   // other sources in its place
+  failed,  // an error
+  thrown,  // an exception
+};
+
+// What a merge needs of a source.
+enum class slot_need : std::uint8_t {
+  page,     // the tree cannot go on without
+  nothing,  // the tree has a page of it
+  more,     // it has said that nothing is new, and may say otherwise
+  no_more,  // it has ended, or failed
+};
+
+struct handing_over {
+  using checks_itself = void;
+
+  bool await_ready() const noexcept { return false; }
+  std::coroutine_handle<> await_suspend(std::coroutine_handle<>) const noexcept {
+    return inbox.push(node);
+  }
+  void await_resume() const noexcept {}
+
+  merge_inbox& inbox;
+  inbox_node& node;
+};
+
+// The coroutine of a source. It is suspended where it hands over, or in an operation of the source.
+class fetching {
+ public:
+  class promise_type : public frame_memory, public watches_awaits {
+   public:
+    template <class Slot>
+    promise_type(Slot& slot, merge_inbox& inbox) noexcept
+        : inbox_{inbox}, node_{slot}, what_{slot.what}, thrown_{slot.thrown} {}
+
+    fetching get_return_object() noexcept {
+      return fetching{std::coroutine_handle<promise_type>::from_promise(*this)};
+    }
+    std::suspend_always initial_suspend() const noexcept { return {}; }
+    handing_over final_suspend() const noexcept { return {inbox_, node_}; }
+    void return_void() const noexcept {}
+    void unhandled_exception() noexcept {
+#if KEYSPAN_EXCEPTIONS
+      what_ = fetched::thrown;
+      thrown_ = std::current_exception();
+#else
+      std::terminate();
+#endif
+    }
+
+   private:
+    merge_inbox& inbox_;
+    inbox_node& node_;
+    fetched& what_;
+    std::exception_ptr& thrown_;
+  };
+
+  fetching() noexcept = default;
+
+  explicit operator bool() const noexcept { return frame_.handle && !frame_.handle.done(); }
+  void go_on() const { frame_.handle.resume(); }
+
+ private:
+  explicit fetching(std::coroutine_handle<promise_type> frame) noexcept : frame_{frame} {}
+
+  owned_frame<promise_type> frame_{{}};
+};
+
+// One source: what the tree has of it, and what it has handed over.
+template <class Feed>
+struct merge_slot : inbox_node {
+  using items_type = typename Feed::items_type;
+  using item_type = std::remove_pointer_t<decltype(std::ranges::data(
+      std::declval<typename Feed::items_type&>()))>;
+
+  explicit merge_slot(Feed&& from) : feed{std::move(from)} {}
+
+  Feed feed;
+  std::uint32_t number = 0;
+  slot_need need = slot_need::page;
+  bool is_asking = false;    // it is in flight
+  bool has_arrived = false;  // it has handed over what was not looked at yet
+  bool is_unsorted = false;
+
+  items_type items{};  // the page that the tree has
+  typename Feed::position_type at{};
+  std::uint64_t state = 0;  // of the order, before that page
+
+  fetched what = fetched::again;  // what was handed over
+  items_type next_items{};
+  typename Feed::position_type next_at{};
+  std::vector<Feed> parts{};
+  std::optional<error> why{};
+  std::exception_ptr thrown{};
+  fetching asks{};  // last: it refers to all of this
+
+  void fail(error const& by) {
+    why.emplace(by);
+    what = fetched::failed;
+  }
+  std::span<item_type> page() noexcept {
+    return {std::ranges::data(items), std::ranges::size(items)};
+  }
+};
+
+// Ranges of a page source, in the beginning all that one feed reads: the first thing that it hands
+// over is one of these for each range.
+template <page_source Source, class Manner>
+struct range_feed {
+  using source_type = Source;
+  using items_type =
+      std::remove_cvref_t<decltype(std::declval<typename Source::page_type&>().items)>;
+  using progress_type = feed_progress<typename Source::scheme_type>;
+  using cursor_type = keyspan::cursor<token_of_source<Source>>;
+
+  // Where a page begins, and where the next one does.
+  struct position_type {
+    continuation before{};
+    continuation after{};
+  };
+
+  range_feed(Source& from, progress_type of, Manner by, std::size_t number)
+      : source{&from}, progress{std::move(of)}, manner{std::move(by)}, feed{number} {}
+
+  void stop_by(stop_token const& token) { progress.stop_by(token); }
+  stop_token const& stop() const noexcept { return progress.stop(); }
+  void begin_round() noexcept { progress.begin_round(); }
+
+  // One for each range that it was divided into.
+  std::vector<range_feed> divided() const {
+    std::vector<range_feed> parts;
+    auto readings = progress.readings(progress.cursor().parts);
+    parts.reserve(readings.size());
+    for (auto& one : readings) {
+      parts.emplace_back(*source, std::move(one), manner, feed);
+      parts.back().is_range = true;
+      parts.back().progress.stop_by(progress.stop());
+    }
+    return parts;
+  }
+  feed_question question(std::optional<instant> now) {
+    return is_range ? progress.next(now) : progress.next_to_open();
+  }
+
+  Source* source;
+  progress_type progress;
+  [[no_unique_address]] Manner manner;
+  std::size_t feed = 0;   // the number of the feed that it is a range of
+  bool is_range = false;  // it was divided
+  bool has_told = false;  // that nothing is new
+};
+
+// Looks at a page, and moves on behind it.
+template <class Slot, class Page>
+void take_page(Slot& slot, result<Page>& answer) {
+  auto& progress = slot.feed.progress;
+  if (!answer) {
+    if (!progress.absorb(answer.error())) slot.fail(answer.error());
+    return;
+  }
+  if (auto const sound = progress.accept(*answer); !sound) return slot.fail(sound.error());
+  slot.next_at.before = progress.from();
+  bool const nothing_new = answer->nothing_new;
+  progress.pass(answer->continuation, nothing_new,
+                nothing_new ? slot.feed.manner.due() : instant{});
+  slot.next_at.after = progress.from();
+  slot.feed.has_told = false;
+  if (std::ranges::empty(answer->items)) return;
+  slot.next_items = std::move(answer->items);
+  slot.what = fetched::page;
+}
+
+template <class Source, class Manner>
+fetching ask(merge_slot<range_feed<Source, Manner>>& slot, merge_inbox& inbox) {
+  range_feed<Source, Manner>& feed = slot.feed;
+  auto& progress = feed.progress;
+  for (;;) {
+    slot.what = fetched::again;
+    std::optional<instant> const now = feed.manner.now();
+    if (!progress.sound()) {
+      slot.fail(progress.sound().error());
+    } else if (progress.stop().stop_requested()) {
+      slot.fail(error{errc::stopped, "the merge was stopped"});
+    } else if (now && progress.is_late(*now)) {
+      slot.fail(error{errc::timed_out, "the deadline of the feed has passed"});
+    } else {
+      feed_question const question = feed.question(now);
+      if (question == feed_question::topology) {
+        auto asked = operation_of<Source>(feed.source->topology(progress.version()));
+        auto answer = co_await std::move(asked);
+        if (!answer) {
+          progress.see(answer.error());
+          slot.fail(answer.error());
+        } else if (auto const taken = progress.take(*std::move(answer)); !taken) {
+          slot.fail(taken.error());
+        } else if (feed.is_range && progress.size() > 1) {
+          slot.parts = feed.divided();
+          slot.what = fetched::split;
+        }
+      } else if (question == feed_question::page) {
+        auto asked = operation_of<Source>(
+            feed.source->read(progress.range(), progress.from(), progress.request()));
+        auto answer = co_await std::move(asked);
+        take_page(slot, answer);
+      } else if (question == feed_question::none) {
+        if (feed.is_range) {
+          slot.what = fetched::end;
+        } else {
+          slot.parts = feed.divided();
+          slot.what = fetched::split;
+        }
+      } else if (!std::exchange(feed.has_told, true)) {
+        slot.what = fetched::idle;
+      } else if constexpr (waits<Manner>) {
+        feed.has_told = false;
+        result<void> const waited =
+            co_await feed.manner.wait_until(progress.due(), progress.stop());
+        if (!waited) slot.fail(waited.error());
+      }
+    }
+    co_await handing_over{inbox, slot};
+  }
+}
+
+}  // namespace keyspan::detail

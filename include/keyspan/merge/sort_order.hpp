@@ -1,0 +1,228 @@
+// keyspan/merge/sort_order.hpp — by what items are sorted: one column or several, ascending or
+// descending.
+//
+//   ascending(&trade::day).then(descending(&trade::price))
+#pragma once
+
+#include <keyspan/merge/sort_image.hpp>
+#include <keyspan/merge/winner_tree.hpp>
+
+#include <compare>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace keyspan {
+
+namespace detail {
+
+// Orders that are those of the images: a comparison of one's own may mean another one.
+template <class Less>
+inline constexpr bool is_natural_less = std::same_as<Less, std::ranges::less>;
+template <class T>
+inline constexpr bool is_natural_less<std::less<T>> = true;
+
+enum class direction : bool { ascending, descending };
+
+template <direction Direction, class Projection, class Less>
+struct sort_column {
+  template <class Item>
+  using key_type =
+      std::remove_cvref_t<std::invoke_result_t<Projection const&, std::remove_cv_t<Item> const&>>;
+
+  template <class Item>
+  static constexpr bool has_image = is_natural_less<Less> && has_sort_image<key_type<Item>>;
+  template <class Item>
+  static constexpr bool is_exact = [] {
+    if constexpr (has_image<Item>) {
+      return sort_image<key_type<Item>>::is_exact;
+    } else {
+      return false;
+    }
+  }();
+  template <class Item>
+  static constexpr bool is_wide = has_image<Item> && has_wide_sort_image<key_type<Item>>;
+
+  static constexpr std::uint64_t directed(std::uint64_t image) noexcept {
+    return Direction == direction::ascending ? image : ~image;
+  }
+  template <class Item>
+  constexpr std::uint64_t first(Item const& item) const {
+    return directed(sort_image<key_type<Item>>::of(std::invoke(projection, item)));
+  }
+  template <class Item>
+  constexpr std::uint64_t second(Item const& item) const {
+    return directed(sort_image<key_type<Item>>::low(std::invoke(projection, item)));
+  }
+  // By the images where they say all, so that this and the tree are of one mind about -0 and NaN.
+  template <class Item>
+  constexpr std::weak_ordering compare(Item const& a, Item const& b) const {
+    if constexpr (Direction == direction::ascending) {
+      return compare_ascending(a, b);
+    } else {
+      return compare_ascending(b, a);
+    }
+  }
+
+  [[no_unique_address]] Projection projection{};
+  [[no_unique_address]] Less less{};
+
+ private:
+  template <class Item>
+  constexpr std::weak_ordering compare_ascending(Item const& a, Item const& b) const {
+    auto&& x = std::invoke(projection, a);
+    auto&& y = std::invoke(projection, b);
+    if constexpr (is_exact<Item>) {
+      using image = sort_image<key_type<Item>>;
+      if constexpr (is_wide<Item>)
+        if (auto const high = image::of(x) <=> image::of(y); high != 0) return high;
+      if constexpr (is_wide<Item>) {
+        return image::low(x) <=> image::low(y);
+      } else {
+        return image::of(x) <=> image::of(y);
+      }
+    } else if constexpr (is_natural_less<Less> &&
+                         std::three_way_comparable<key_type<Item>, std::weak_ordering>) {
+      return x <=> y;
+    } else {
+      if (std::invoke(less, x, y)) return std::weak_ordering::less;
+      if (std::invoke(less, y, x)) return std::weak_ordering::greater;
+      return std::weak_ordering::equivalent;
+    }
+  }
+};
+
+template <class Column, class Item>
+concept column_of = std::invocable<decltype(std::declval<Column const&>().projection)&,
+                                   std::remove_cv_t<Item> const&> &&
+                    (Column::template has_image<Item> ||
+                     std::strict_weak_order<decltype(std::declval<Column const&>().less)&,
+                                            typename Column::template key_type<Item> const&,
+                                            typename Column::template key_type<Item> const&>);
+
+template <class Order, class Item>
+class sorted_keys;
+
+}  // namespace detail
+
+/// An order of items by columns, the first of them first. Made by `ascending` and `descending`.
+template <class... Columns>
+class sort_order {
+ public:
+  constexpr sort_order() = default;
+  constexpr explicit sort_order(std::tuple<Columns...> columns) : columns_{std::move(columns)} {}
+
+  /// The order that goes by these columns where it finds items equal.
+  template <class... More>
+  [[nodiscard]] constexpr sort_order<Columns..., More...> then(sort_order<More...> more) const {
+    return sort_order<Columns..., More...>{std::tuple_cat(columns_, std::move(more).columns())};
+  }
+
+  /// How `a` and `b` are ordered.
+  template <class Item>
+  [[nodiscard]] constexpr std::weak_ordering compare(Item const& a, Item const& b) const {
+    return std::apply(
+        [&](auto const&... column) {
+          std::weak_ordering order = std::weak_ordering::equivalent;
+          static_cast<void>(((order = column.compare(a, b), order == 0) && ...));
+          return order;
+        },
+        columns_);
+  }
+  /// Whether `a` comes before `b`: an order for algorithms of the standard library.
+  template <class Item>
+  [[nodiscard]] constexpr bool operator()(Item const& a, Item const& b) const {
+    return compare(a, b) < 0;
+  }
+
+  constexpr std::tuple<Columns...> const& columns() const& noexcept { return columns_; }
+  constexpr std::tuple<Columns...> columns() && { return std::move(columns_); }
+
+  /// What a merge sorts by it.
+  template <class Item>
+  using keys = detail::sorted_keys<sort_order, Item>;
+  template <class Item>
+  static constexpr bool orders = (detail::column_of<Columns, Item> && ...);
+
+ private:
+  [[no_unique_address]] std::tuple<Columns...> columns_{};
+};
+
+/// The sentence that a compiler shows where an order's projections do not take the items, or their
+/// keys cannot be compared.
+template <class Order, class Item>
+concept orders_items = Order::template orders<Item>;
+
+/// By what `projection` makes of an item, the least first; by the items themselves without one.
+/// With `less` in place of `<` a merge has to call it for every comparison: prefer a projection to
+/// a type that has a `sort_image`.
+template <class Projection = std::identity, class Less = std::ranges::less>
+[[nodiscard]] constexpr auto ascending(Projection projection = {}, Less less = {}) {
+  using column = detail::sort_column<detail::direction::ascending, Projection, Less>;
+  return sort_order<column>{std::tuple{column{std::move(projection), std::move(less)}}};
+}
+
+/// The same, the greatest first.
+template <class Projection = std::identity, class Less = std::ranges::less>
+[[nodiscard]] constexpr auto descending(Projection projection = {}, Less less = {}) {
+  using column = detail::sort_column<detail::direction::descending, Projection, Less>;
+  return sort_order<column>{std::tuple{column{std::move(projection), std::move(less)}}};
+}
+
+namespace detail {
+
+// The bits that a tree compares in place of the items: those of the first column, and of the second
+// one where both are told by 64 bits.
+template <class... Columns, class Item>
+class sorted_keys<sort_order<Columns...>, Item> {
+  static_assert(sizeof...(Columns) > 0, "an order has a column at least");
+
+  using order_type = sort_order<Columns...>;
+  using first_column = std::tuple_element_t<0, std::tuple<Columns...>>;
+  static constexpr bool has_image = first_column::template has_image<Item>;
+  static constexpr bool is_one_wide = sizeof...(Columns) == 1 &&
+                                      first_column::template is_exact<Item> &&
+                                      first_column::template is_wide<Item>;
+  static constexpr bool is_two_narrow =
+      sizeof...(Columns) == 2 &&
+      ((Columns::template is_exact<Item> && !Columns::template is_wide<Item>) && ...);
+
+ public:
+  static constexpr bool is_checked = true;
+  static constexpr bool waits_for_all = true;
+  static constexpr bool is_wide = is_one_wide || is_two_narrow;
+  static constexpr bool is_exact =
+      is_wide || (sizeof...(Columns) == 1 && first_column::template is_exact<Item>);
+  using key_type = merge_key<is_wide>;
+
+  sorted_keys() = default;
+  explicit sorted_keys(order_type order) : order_(std::move(order)) {}
+
+  key_type key(std::size_t, Item const& item) const {
+    key_type made;
+    auto const& first = std::get<0>(order_.columns());
+    if constexpr (has_image) made.first = first.first(item);
+    if constexpr (is_one_wide) made.second = first.second(item);
+    if constexpr (is_two_narrow) made.second = std::get<1>(order_.columns()).first(item);
+    return made;
+  }
+  std::weak_ordering compare(Item const& a, Item const& b) const { return order_.compare(a, b); }
+
+  // Sources leave nothing behind but their items.
+  static void resize(std::size_t) noexcept {}
+  static void replace(std::size_t, std::size_t) noexcept {}
+  static std::uint64_t state(std::size_t) noexcept { return 0; }
+  static void set_state(std::size_t, std::uint64_t) noexcept {}
+  static void begin_page(std::size_t) noexcept {}
+
+ private:
+  [[no_unique_address]] order_type order_{};
+};
+
+}  // namespace detail
+
+}  // namespace keyspan
