@@ -40,4 +40,28 @@ template <feeds_to_merge Feeds, class Order, detail::waits Manner>
                                          options};
 }
 
+/// The same, going on with the next item behind where another merge of the same feeds stood.
+/// Errors, as the first result: `invalid_options` for a cursor of a merge by another order, or of
+/// other feeds; `wrong_container`, `scheme_mismatch`, `key_mismatch`; `overlap` for one of no
+/// merge.
+template <feeds_to_merge Feeds, class Order>
+  requires orders_items<Order, merged_item<Feeds>>
+[[nodiscard]] auto merge_async(Feeds& feeds, Order order, merged_cursor_of<Feeds> from,
+                               merge_options options = {}) {
+  auto made = detail::feeds_of(feeds, draining{});
+  detail::resume(made, std::move(from), detail::name_of_order(order));
+  return merged_stream<detail::merged_feed_t<Feeds, draining>, Order>{std::move(made),
+                                                                      std::move(order), options};
+}
+
+template <feeds_to_merge Feeds, class Order, detail::waits Manner>
+  requires orders_items<Order, merged_item<Feeds>>
+[[nodiscard]] auto merge_async(Feeds& feeds, Order order, merged_cursor_of<Feeds> from,
+                               Manner manner, merge_options options = {}) {
+  auto made = detail::feeds_of(feeds, manner);
+  detail::resume(made, std::move(from), detail::name_of_order(order));
+  return merged_stream<detail::merged_feed_t<Feeds, Manner>, Order>{std::move(made),
+                                                                    std::move(order), options};
+}
+
 }  // namespace keyspan

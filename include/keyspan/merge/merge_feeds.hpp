@@ -1,15 +1,21 @@
 // keyspan/merge/merge_feeds.hpp — what can be merged: page sources and feeds, one or many.
 #pragma once
 
+#include <keyspan/core/error.hpp>
+#include <keyspan/feed/cursor.hpp>
 #include <keyspan/feed/feed.hpp>
+#include <keyspan/feed/feed_mode.hpp>
 #include <keyspan/feed/feed_reading.hpp>
 #include <keyspan/feed/feed_request.hpp>
 #include <keyspan/feed/page_source.hpp>
 #include <keyspan/merge/merge_sources.hpp>
+#include <keyspan/merge/merged_cursor.hpp>
 
 #include <concepts>
 #include <cstddef>
+#include <optional>
 #include <ranges>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -85,10 +91,54 @@ std::vector<merged_feed_t<T, Manner>> feeds_of(T& feeds, Manner const& manner) {
   return made;
 }
 
+// Whether a feed can go on with what a cursor says of one.
+template <class Source, class Manner>
+std::optional<error> refusal_of(range_feed<Source, Manner> const& feed,
+                                merged_feed_cursor<token_of_source<Source>> const& from) {
+  auto const own = feed.progress.cursor();
+  auto const whole = from.whole_pages();
+  if (auto const same = of_container(whole, own.container); !same) return same.error();
+  if (from.scheme != own.scheme)
+    return error{errc::scheme_mismatch, "the cursor's tokens are of scheme ",
+                 std::string_view{from.scheme}.substr(0, 30), ", the source's of ", own.scheme};
+  if (from.mode != own.mode)
+    return error{errc::invalid_options, "the cursor is of a feed of mode ", name_of(from.mode),
+                 ", this one is of mode ", name_of(own.mode)};
+  if (from.key != own.key)
+    return error{errc::key_mismatch, "the cursor and the feed do not read the same key"};
+  if (auto const two = overlap_of(whole.parts)) return two->why;
+  return std::nullopt;
+}
+
+// Where each feed goes on from.
+template <class Source, class Manner>
+void resume(std::vector<range_feed<Source, Manner>>& feeds,
+            merged_cursor<token_of_source<Source>> from, std::string_view order) {
+  std::optional<error> refused;
+  if (from.order != order)
+    refused = error{errc::invalid_options,
+                    "the cursor is of a merge \"",
+                    std::string_view{from.order}.substr(0, 40),
+                    "\", this one is \"",
+                    order,
+                    "\""};
+  if (from.feeds.size() != feeds.size())
+    refused = error{errc::invalid_options, "the cursor is of a merge of ", from.feeds.size(),
+                    " feeds, this one has ", feeds.size()};
+  for (std::size_t i = 0; i < feeds.size(); ++i) {
+    feeds[i].refused = refused ? refused : refusal_of(feeds[i], from.feeds[i]);
+    if (!feeds[i].refused) feeds[i].resumed = std::move(from.feeds[i].parts);
+  }
+}
+
 }  // namespace detail
 
 /// The items that merging gives.
 template <feeds_to_merge T>
 using merged_item = typename detail::merge_slot<detail::merged_feed_t<T, draining>>::item_type;
+
+/// Where a merge of them stands.
+template <feeds_to_merge T>
+using merged_cursor_of = merged_cursor<token_of_source<detail::merged_source_t<T>>>;
 
 }  // namespace keyspan

@@ -9,12 +9,17 @@
 #include <keyspan/core/error.hpp>
 #include <keyspan/core/result.hpp>
 #include <keyspan/core/version.hpp>
+#include <keyspan/merge/identified_order.hpp>
 #include <keyspan/merge/merge_inbox.hpp>
 #include <keyspan/merge/merge_options.hpp>
 #include <keyspan/merge/merge_sources.hpp>
 #include <keyspan/merge/merged_batch.hpp>
+#include <keyspan/merge/merged_cursor.hpp>
+#include <keyspan/merge/other_orders.hpp>
+#include <keyspan/merge/sort_order.hpp>
 #include <keyspan/merge/winner_tree.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -24,17 +29,48 @@
 #include <optional>
 #include <ranges>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace keyspan::detail {
 
+// What a cursor calls an order: only a merge by one of the same name goes on with it.
+template <direction Direction, class Projection, class Less>
+std::string name_of_column(sort_column<Direction, Projection, Less> const&) {
+  return Direction == direction::ascending ? "ascending" : "descending";
+}
+template <class... Columns>
+std::string name_of_order(sort_order<Columns...> const& order) {
+  std::string name;
+  std::apply(
+      [&](auto const&... column) {
+        static_cast<void>(((name += (name.empty() ? "" : ", ") + name_of_column(column)), ...));
+      },
+      order.columns());
+  return name;
+}
+template <class Projection>
+std::string name_of_order(time_order<Projection> const&) {
+  return "by time";
+}
+inline std::string name_of_order(round_robin_order) { return "round robin"; }
+inline std::string name_of_order(arrival_order) { return "as they come"; }
+template <class Order, class Identity>
+std::string name_of_order(identified_order<Order, Identity> const& order) {
+  return name_of_order(order.order());
+}
+
 // Sources that hear of a stop by a token; others are closed.
 template <class Feed>
 concept stops_by_token = requires(Feed& feed, stop_token const& token) { feed.stop_by(token); };
 template <class Feed>
 concept has_watermark = requires(Feed const& feed) { feed.manner.watermark(); };
+
+// Sources that can be left in the middle of a page, and gone on with elsewhere.
+template <class Feed>
+concept remembers_given = requires(Feed& feed) { feed.given; };
 
 enum class merge_step : std::uint8_t { batch, wait, end, failed };
 
@@ -50,7 +86,9 @@ class merge_reading {
       : options_{options},
         items_(options.batch_size),
         sources_(options.batch_size),
-        tree_(feeds.size(), keys_type{std::move(order)}) {
+        tree_(feeds.size(), keys_type{order}),
+        order_name_{name_of_order(order)},
+        feeds_{feeds.size()} {
     expects(options.batch_size > 0, "a batch has room for an item");
     if constexpr (stops_by_token<Feed>) {
       for (Feed& one : feeds) {
@@ -124,6 +162,37 @@ class merge_reading {
     stop_.request_stop();
   }
   bool is_closed() const noexcept { return is_closed_.load(std::memory_order_relaxed); }
+
+  // Where the merge stands, in front of what of the batch is not left behind.
+  auto cursor() const
+    requires remembers_given<Feed>
+  {
+    merged_cursor<typename Feed::token_type> made;
+    made.order = order_name_;
+    made.feeds.resize(feeds_);
+    std::vector<std::size_t> next(slots_.size(), nobody);
+    for (std::size_t i = count_; i-- > at_;) {
+      slot_type& slot = *slots_[sources_[i]];
+      next[sources_[i]] = static_cast<std::size_t>(items_[i] - slot.page().data());
+    }
+    for (auto const& one : slots_) {
+      auto& feed = made.feeds[one->feed.feed];
+      auto whole = one->feed.progress.cursor();
+      feed.container = std::move(whole.container);
+      feed.scheme = std::move(whole.scheme);
+      feed.mode = whole.mode;
+      feed.key = std::move(whole.key);
+      if (one->feed.is_range) {
+        std::size_t const item = next[one->number];
+        feed.parts.push_back(part_before(*one, item == nobody ? first_left(*one) : item));
+      } else if (!one->feed.resumed.empty()) {
+        feed.parts = one->feed.resumed;
+      } else {
+        for (auto& part : whole.parts) feed.parts.push_back({std::move(part), {}});
+      }
+    }
+    return made;
+  }
 
   merge_inbox& inbox() noexcept { return inbox_; }
   std::size_t in_flight() const noexcept { return in_flight_; }
@@ -200,6 +269,7 @@ class merge_reading {
     }
   }
   void page_ended(slot_type& slot) {
+    if (++slot.piece < slot.pieces.size()) return tree_.show(slot.number, slot.pieces[slot.piece]);
     need(slot, slot_need::page);
     ended_ = slot.number;
     if constexpr (!keys_type::waits_for_all) tree_.end(slot.number);
@@ -231,9 +301,91 @@ class merge_reading {
     swap(slot.at, slot.next_at);
     slot.next_items = {};
     slot.state = tree_.keys().state(slot.number);
+    slot.pieces.clear();
+    slot.piece = 0;
+    if constexpr (remembers_given<Feed>) {
+      slot.given_before = slot.feed.given;
+      if (slot.feed.given.count > 0 && !leave_out_given(slot)) {
+        need(slot, slot_need::page);
+        return start(slot);
+      }
+    }
     need(slot, slot_need::nothing);
-    tree_.show(slot.number, slot.page());
+    tree_.show(slot.number, slot.pieces.empty() ? slot.page() : slot.pieces.front());
     if (options_.reads_ahead) start(slot);
+  }
+  // Of a page that was asked for before: whether anything is left of it that was not given.
+  bool leave_out_given(slot_type& slot) {
+    given_items& given = slot.feed.given;
+    std::span<item_type> const page = slot.page();
+    std::size_t kept = 0;  // where the items begin that stay
+    std::size_t at = 0;
+    for (; at < page.size() && given.count > 0; ++at, --given.count) {
+      std::uint64_t const image = image_of(page[at]);
+      if (image > given.image) break;  // all that were given come before it
+      if (image == given.image && !was_given(given, page[at])) continue;
+      if (kept != at) slot.pieces.push_back(page.subspan(kept, at - kept));
+      kept = at + 1;
+    }
+    if (at < page.size()) given = {};
+    if (kept < page.size()) slot.pieces.push_back(page.subspan(kept));
+    return kept < page.size() || !slot.pieces.empty();
+  }
+  bool was_given([[maybe_unused]] given_items& given, [[maybe_unused]] item_type& item) const {
+    if constexpr (tells_apart<keys_type>) {
+      if (!given.identities.empty())
+        return std::binary_search(given.identities.begin(), given.identities.end(),
+                                  tree_.keys().identity(item));
+    }
+    if (given.alike == 0) return false;
+    --given.alike;
+    return true;
+  }
+  std::uint64_t image_of([[maybe_unused]] item_type& item) const {
+    if constexpr (keys_type::is_checked) {
+      return tree_.keys().key(0, item).first;
+    } else {
+      return 0;
+    }
+  }
+  // Where a source stands before an item of its page.
+  auto part_before(slot_type& slot, std::size_t item) const {
+    using part_type = merged_part<typename Feed::token_type>;
+    std::span<item_type> const page = slot.page();
+    auto const& range = slot.feed.at.range;
+    if (item >= page.size()) {
+      part_type part{{range, slot.at.after}, {}};
+      if (slot.feed.given.count > 0) part.given = slot.feed.given;
+      part.given.state = page.empty() ? slot.feed.given.state : tree_.keys().state(slot.number);
+      return part;
+    }
+    part_type part{{range, slot.at.before}, slot.given_before};
+    given_items& given = part.given;
+    if (item > 0) {
+      std::uint64_t const image = image_of(page[item - 1]);
+      if (given.image != image) given = {};
+      given.image = image;
+      given.count = (std::max)(given.count, static_cast<std::uint32_t>(item));
+      given.alike = 0;
+      for (std::size_t i = item; i > 0 && image_of(page[i - 1]) == image; --i) {
+        ++given.alike;
+        if constexpr (tells_apart<keys_type>)
+          given.identities.push_back(tree_.keys().identity(page[i - 1]));
+      }
+      std::sort(given.identities.begin(), given.identities.end());
+      given.identities.erase(std::unique(given.identities.begin(), given.identities.end()),
+                             given.identities.end());
+    }
+    given.state = slot.state;
+    return part;
+  }
+  // The first item of a source's page that the tree has not given.
+  std::size_t first_left(slot_type& slot) const {
+    auto const rest = tree_.rest(slot.number);
+    if (!rest.empty()) return static_cast<std::size_t>(rest.data() - slot.page().data());
+    if (slot.piece + 1 < slot.pieces.size())
+      return static_cast<std::size_t>(slot.pieces[slot.piece + 1].data() - slot.page().data());
+    return slot.page().size();
   }
   // Whether the page that has come goes on where the one before it has ended.
   bool follows(slot_type& slot) const {
@@ -268,6 +420,8 @@ class merge_reading {
     using distance = std::ptrdiff_t;
     slots_.erase(slots_.begin() + static_cast<distance>(number));
     tree_.replace(number, count);
+    for (std::size_t i = 0; i < count; ++i)
+      if (parts[i].given.state != 0) tree_.keys().set_state(number + i, parts[i].given.state);
     put_in_place(std::move(parts), number);
     for (std::size_t i = 0; i < count; ++i) start(*slots_[number + i]);
   }
@@ -300,6 +454,8 @@ class merge_reading {
   std::vector<item_type*> items_;
   std::vector<std::uint32_t> sources_;
   winner_tree<item_type, keys_type> tree_;
+  std::string order_name_;
+  std::size_t feeds_;
   merge_inbox inbox_{};
   std::size_t hungry_ = 0;  // sources that the tree cannot go on without
   std::size_t left_ = 0;    // those that have not ended

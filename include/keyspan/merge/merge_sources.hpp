@@ -22,7 +22,10 @@
 #include <keyspan/feed/feed_stream.hpp>
 #include <keyspan/feed/page_source.hpp>
 #include <keyspan/merge/merge_inbox.hpp>
+#include <keyspan/merge/merged_cursor.hpp>
+#include <keyspan/range/token_range.hpp>
 
+#include <algorithm>
 #include <concepts>
 #include <coroutine>
 #include <cstddef>
@@ -119,7 +122,7 @@ struct merge_slot : inbox_node {
   using item_type = std::remove_pointer_t<decltype(std::ranges::data(
       std::declval<typename Feed::items_type&>()))>;
 
-  explicit merge_slot(Feed&& from) : feed{std::move(from)} {}
+  explicit merge_slot(Feed&& from) : feed{std::move(from)}, at{feed.begin()}, next_at{at} {}
 
   Feed feed;
   std::uint32_t number = 0;
@@ -128,13 +131,16 @@ struct merge_slot : inbox_node {
   bool has_arrived = false;  // it has handed over what was not looked at yet
   bool is_unsorted = false;
 
-  items_type items{};  // the page that the tree has
-  typename Feed::position_type at{};
-  std::uint64_t state = 0;  // of the order, before that page
+  items_type items{};  // the page that the tree has, or had last
+  typename Feed::position_type at;
+  std::uint64_t state = 0;                     // of the order, before that page
+  std::vector<std::span<item_type>> pieces{};  // of the page, where some items are left out
+  std::size_t piece = 0;
+  given_items given_before{};  // what was left out of it
 
   fetched what = fetched::again;  // what was handed over
   items_type next_items{};
-  typename Feed::position_type next_at{};
+  typename Feed::position_type next_at;
   std::vector<Feed> parts{};
   std::optional<error> why{};
   std::exception_ptr thrown{};
@@ -154,6 +160,7 @@ struct merge_slot : inbox_node {
 template <page_source Source, class Manner>
 struct range_feed {
   using source_type = Source;
+  using token_type = token_of_source<Source>;
   using items_type =
       std::remove_cvref_t<decltype(std::declval<typename Source::page_type&>().items)>;
   using progress_type = feed_progress<typename Source::scheme_type>;
@@ -171,16 +178,20 @@ struct range_feed {
   void stop_by(stop_token const& token) { progress.stop_by(token); }
   stop_token const& stop() const noexcept { return progress.stop(); }
   void begin_round() noexcept { progress.begin_round(); }
+  position_type begin() const { return {at.from, at.from}; }
 
-  // One for each range that it was divided into.
+  // One for each range that it was divided into, in their order.
   std::vector<range_feed> divided() const {
     std::vector<range_feed> parts;
-    auto readings = progress.readings(progress.cursor().parts);
-    parts.reserve(readings.size());
-    for (auto& one : readings) {
-      parts.emplace_back(*source, std::move(one), manner, feed);
-      parts.back().is_range = true;
-      parts.back().progress.stop_by(progress.stop());
+    if (!resumed.empty()) {
+      for (auto const& one : resumed) add_parts(parts, one.at, one.given);
+      std::sort(parts.begin(), parts.end(),
+                [](auto const& a, auto const& b) { return a.at.range < b.at.range; });
+    } else {
+      auto whole = progress.cursor().parts;
+      std::sort(whole.begin(), whole.end(),
+                [](auto const& a, auto const& b) { return a.range < b.range; });
+      for (auto const& one : whole) add_parts(parts, one, given);
     }
     return parts;
   }
@@ -191,9 +202,27 @@ struct range_feed {
   Source* source;
   progress_type progress;
   [[no_unique_address]] Manner manner;
-  std::size_t feed = 0;   // the number of the feed that it is a range of
-  bool is_range = false;  // it was divided
-  bool has_told = false;  // that nothing is new
+  std::size_t feed = 0;                           // the number of the feed that it is a range of
+  bool is_range = false;                          // it was divided
+  bool has_told = false;                          // that nothing is new
+  cursor_type at{whole_space(source->scheme())};  // where it begins
+  given_items given{};                            // of the page there
+  std::vector<merged_part<token_of_source<Source>>> resumed{};  // what is divided, in place of all
+  std::optional<error> refused{};
+
+ private:
+  void add_parts(std::vector<range_feed>& to, cursor_type const& whole,
+                 given_items const& of_page) const {
+    for (auto& one : progress.readings({whole})) {
+      auto& part = to.emplace_back(*source, std::move(one), manner, feed);
+      part.is_range = true;
+      part.progress.stop_by(progress.stop());
+      part.at = std::move(part.progress.cursor().parts.front());
+      part.given = of_page;
+      // How many of them are here nobody knows, but their identities do.
+      if (part.at.range != whole.range && of_page.identities.empty()) part.given.alike = 0;
+    }
+  }
 };
 
 // Looks at a page, and moves on behind it.
@@ -223,7 +252,9 @@ fetching ask(merge_slot<range_feed<Source, Manner>>& slot, merge_inbox& inbox) {
   for (;;) {
     slot.what = fetched::again;
     std::optional<instant> const now = feed.manner.now();
-    if (!progress.sound()) {
+    if (feed.refused) {
+      slot.fail(*feed.refused);
+    } else if (!progress.sound()) {
       slot.fail(progress.sound().error());
     } else if (progress.stop().stop_requested()) {
       slot.fail(error{errc::stopped, "the merge was stopped"});

@@ -119,6 +119,10 @@ class merged_stream {
     batches_ = detail::batches_of(*state_);
   }
 
+  /// Where the merge stands: what to keep, and to go on from. It moves behind a batch when that is
+  /// handed out, and behind an item when the next one is asked for: whoever goes on from a cursor
+  /// that was kept after the work was done loses nothing.
+  auto cursor() const { return state_->cursor(); }
   /// The number of the source that the item came from which was given last.
   std::size_t source() const { return state_->batch().source(at_); }
   /// The numbers of the sources that the next item is waited for.

@@ -1,0 +1,143 @@
+// keyspan/merge/identified_order.hpp — an order, and what tells one item from another, whatever
+// their places in it.
+//
+//   identified_by(ascending(&change::time), &change::id)
+#pragma once
+
+#include <keyspan/core/number.hpp>
+#include <keyspan/hash/fast64.hpp>
+#include <keyspan/key/key_value.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace keyspan {
+
+namespace detail {
+
+template <class T>
+concept identity_integer = std::integral<T> && sizeof(T) <= sizeof(std::uint64_t);
+
+// The same on every machine, since cursors keep it.
+template <class T>
+constexpr std::uint64_t identity_hash(std::uint64_t state, T const& value);
+
+template <class T>
+        struct identity_kind : std::bool_constant < identity_integer<T> ||
+    std::is_enum_v<T> || std::convertible_to<T const&, std::string_view> ||
+    requires(T const& value) {
+  {
+    value.to_hex()
+  } -> std::convertible_to<std::string_view>;
+}>{};
+template <class... Ts>
+struct identity_kind<std::tuple<Ts...>>
+    : std::bool_constant<(identity_kind<std::remove_cvref_t<Ts>>::value && ...)> {};
+template <class A, class B>
+struct identity_kind<std::pair<A, B>>
+    : std::bool_constant<identity_kind<std::remove_cvref_t<A>>::value &&
+                         identity_kind<std::remove_cvref_t<B>>::value> {};
+
+template <class T>
+constexpr std::uint64_t identity_hash(std::uint64_t state, T const& value) {
+  if constexpr (std::is_enum_v<T>) {
+    return identity_hash(state, static_cast<std::underlying_type_t<T>>(value));
+  } else if constexpr (identity_integer<T>) {
+    return folded_value(state, static_cast<std::uint64_t>(value), 0, key_kind::number);
+  } else if constexpr (std::convertible_to<T const&, std::string_view>) {
+    return folded_text(state, static_cast<std::string_view>(value));
+  } else if constexpr (requires { value.to_hex(); }) {
+    auto const digits = value.to_hex();
+    return folded_text(state, static_cast<std::string_view>(digits));
+  } else {
+    return std::apply(
+        [&](auto const&... each) {
+          static_cast<void>(((state = identity_hash(state, each)), ...));
+          return state;
+        },
+        value);
+  }
+}
+
+template <class Order, class Identity, class Item>
+class identified_keys;
+
+}  // namespace detail
+
+/// The sentence that a compiler shows for an identity that is none of integers, enumerators, texts,
+/// tokens, and tuples of them.
+template <class T>
+concept item_identity = detail::identity_kind<std::remove_cvref_t<T>>::value;
+
+/// An order whose items can be told apart; made by `identified_by`.
+template <class Order, class Identity>
+class identified_order {
+ public:
+  constexpr identified_order() = default;
+  constexpr identified_order(Order order, Identity identity)
+      : order_(std::move(order)), identity_(std::move(identity)) {}
+
+  constexpr Order const& order() const noexcept { return order_; }
+  constexpr Identity const& identity() const noexcept { return identity_; }
+
+  /// What a merge sorts by it.
+  template <class Item>
+  using keys = detail::identified_keys<Order, Identity, Item>;
+  template <class Item>
+  static constexpr bool orders = [] {
+    if constexpr (Order::template orders<Item> &&
+                  std::invocable<Identity const&, std::remove_cv_t<Item> const&>) {
+      return item_identity<std::invoke_result_t<Identity const&, std::remove_cv_t<Item> const&>>;
+    } else {
+      return false;
+    }
+  }();
+
+ private:
+  [[no_unique_address]] Order order_{};
+  [[no_unique_address]] Identity identity_{};
+};
+
+/// `order`, and `identity`, which no two items share that the order calls equal: a cursor can then
+/// say which of those were given, also when a split deals them out anew. Where items change and
+/// come again, as in a feed of latest versions, an id alone is none: take it with what every change
+/// makes anew, a version or a log sequence number.
+template <class Order, class Identity>
+[[nodiscard]] constexpr identified_order<Order, Identity> identified_by(Order order,
+                                                                        Identity identity) {
+  return {std::move(order), std::move(identity)};
+}
+
+namespace detail {
+
+template <class Keys>
+concept tells_apart = requires { requires Keys::tells_apart; };
+
+template <class Order, class Identity, class Item>
+class identified_keys : public Order::template keys<Item> {
+  using inner = typename Order::template keys<Item>;
+
+ public:
+  static constexpr bool tells_apart = true;
+
+  identified_keys() = default;
+  explicit identified_keys(identified_order<Order, Identity> order)
+      : inner(order.order()), identity_(order.identity()) {}
+
+  std::uint64_t identity(Item const& item) const {
+    return identity_hash(0, std::invoke(identity_, item));
+  }
+
+ private:
+  [[no_unique_address]] Identity identity_{};
+};
+
+}  // namespace detail
+
+}  // namespace keyspan
