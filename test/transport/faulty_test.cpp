@@ -13,6 +13,7 @@
 #include <keyspan/feed/page_source.hpp>
 #include <keyspan/feed/read_request.hpp>
 #include <keyspan/hash/cosmos_v2.hpp>
+#include <keyspan/key/partition_key.hpp>
 #include <keyspan/transport/faulty.hpp>
 #include <keyspan/transport/item_batch.hpp>
 
@@ -75,6 +76,43 @@ TEST_CASE("without faults everything is as in the container itself") {
   CHECK(all.in.container() == all.truth.container());
   CHECK(all.in.struck() == 0);
   CHECK(all.passed() == 0s);
+}
+
+TEST_CASE("whatever an operation is told the container is told as well") {
+  world all;
+  auto const old = all.wait(all.in.create(review{"r", "a", 1}))->item.etag();
+  REQUIRE(all.wait(all.in.upsert(review{"r", "a", 2})).has_value());
+  review const next{"r", "a", 3};
+  auto const add = [](review& one) { ++one.rating; };
+  std::vector<errc> met;
+  auto const note = [&](auto const& answer) {
+    met.push_back(answer ? errc::malformed : answer.error().code);
+  };
+  note(all.wait(all.in.upsert(next, {.if_match = old})));
+  note(all.wait(all.in.replace(next, {.if_match = old})));
+  note(all.wait(all.in.remove("a", "r", {.if_match = old})));
+  note(all.wait(all.in.patch("a", "r", add, {.if_match = old})));
+  note(all.wait(all.in.remove_softly("a", "r", add, 1s, {.if_match = old})));
+  CHECK(met == std::vector(5, errc::precondition_failed));
+  CHECK(all.wait(all.in.read_item("a", "r"))->item->rating == 2);
+
+  met.clear();
+  auto const all_of = all.truth.partitions();
+  std::string const ahead = all_of[0].id + ":99," + all_of[1].id + ":99";
+  note(all.wait(all.in.read_item("a", "r", {.session_token = ahead})));
+  auto const range = all_of[0].range;
+  note(all.wait(all.in.read(range, keyspan::from_beginning, {.session_token = ahead})));
+  CHECK(met == std::vector(2, errc::session_not_available));
+  CHECK(all.wait(all.in.read(range, keyspan::from_beginning, {.partition = "9"})).error().code ==
+        errc::range_gone);
+  std::size_t told = 0;
+  for (std::string const article : {"a", "b"}) {
+    keyspan::partition_key const key{article};
+    for (auto const& one : all_of)
+      told +=
+          all.wait(all.in.read(one.range, keyspan::from_beginning, {.key = &key}))->items.size();
+  }
+  CHECK(told == 1);
 }
 
 TEST_CASE("what fails by the script was not done, what is lost was") {

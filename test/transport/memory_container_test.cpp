@@ -442,12 +442,32 @@ TEST_CASE("a document that is removed softly is told of before it goes") {
   CHECK(done(in.read_item("a-0", "r-0")).has_value());
 }
 
+TEST_CASE("documents come to their ends through splits and merges") {
+  test_time time;
+  reviews in{cosmos_v2, by_article, time.with({.partitions = 2, .time_to_live = 10s})};
+  write(in, 0, 20);
+  REQUIRE(in.merge("0", "1").has_value());
+  time.now += 5s;
+  write(in, 10, 20);
+  REQUIRE(in.split("2").has_value());
+  time.now += 5s;
+  for (int i = 0; i < 20; ++i) {
+    auto const& one = numbered(i);
+    CHECK(done(in.read_item(one.article, one.id)).has_value() == (i >= 10));
+  }
+  CHECK(in.size() == 10);
+}
+
 TEST_CASE("a clock that goes back stands still") {
   test_time time;
   reviews in{cosmos_v2, by_article, time.with({.time_to_live = 10s})};
   auto const first = done(in.create(numbered(0)))->item.modified_at();
   time.now -= 5s;
   CHECK(done(in.create(numbered(37)))->item.modified_at() == first);
+  REQUIRE(in.split("0").has_value());  // the parts do not forget what time it was
+  CHECK(done(in.create(numbered(74)))->item.modified_at() == first);
+  REQUIRE(in.merge("1", "2").has_value());
+  CHECK(done(in.create(numbered(111)))->item.modified_at() == first);
 }
 
 // ---- feeds
@@ -483,6 +503,50 @@ TEST_CASE("a feed begins from now, from a moment, and for one key") {
   CHECK(sorted(ratings(since)) == counted(40, 50));
   feed of_one{in, {.scope = partition_key{"a-3"}, .page_size = 1}};
   CHECK(ratings(of_one) == std::vector{3, 40});
+}
+
+TEST_CASE("a page has what was asked for, and says where it comes from") {
+  reviews in{cosmos_v2, by_article, {.page_size = 4}};
+  write(in, 0, 10);
+  REQUIRE(done(in.upsert(review{"r-2", "a-2", 22})).has_value());
+  auto const range = in.partitions()[0].range;
+  auto const page = [&](keyspan::continuation const& from, std::uint32_t size) {
+    return done(in.read(range, from, {.page_size = size})).value();
+  };
+  auto const first = page(keyspan::from_beginning, 0);
+  CHECK(first.items.size() == 4);
+  CHECK(first.continuation == "\"5\"");
+  CHECK_FALSE(first.nothing_new);
+  CHECK(first.lsn == 11);
+  CHECK(first.session_token == "0:11");
+  CHECK(first.attempts == 1);
+  CHECK(first.charge == 4);
+  CHECK(first.activity_id.view().starts_with("0-"));
+  CHECK_FALSE(page(keyspan::from_beginning, 0).activity_id == first.activity_id);
+  auto const second = page(keyspan::continuation{first.continuation}, 5);
+  CHECK(second.items.size() == 5);
+  CHECK(second.items[4].kind == change_kind::created);
+  auto const last = page(keyspan::continuation{second.continuation}, 5);
+  REQUIRE(last.items.size() == 1);
+  CHECK(last.items[0].kind == change_kind::replaced);
+  CHECK_FALSE(last.items[0].before);
+  CHECK(last.items[0].lsn == 11);
+  CHECK(last.continuation == "\"11\"");
+  CHECK(page(keyspan::continuation{last.continuation}, 5).nothing_new);
+}
+
+TEST_CASE("a feed from a moment tells nothing older, also where a merge has put that behind it") {
+  test_time time;
+  reviews in{cosmos_v2, by_article, time.with({.partitions = 2})};
+  auto const old = articles_in(in.partitions()[0].range, 50);
+  auto const young = articles_in(in.partitions()[1].range, 20);
+  for (auto const& article : old) REQUIRE(done(in.create(review{"r", article, 0})).has_value());
+  time.now += 1h;
+  auto const later = time.now;
+  for (auto const& article : young) REQUIRE(done(in.create(review{"r", article, 1})).has_value());
+  REQUIRE(in.merge("0", "1").has_value());
+  feed since{in, {.start = keyspan::from_time{later}, .page_size = 5}};
+  CHECK(ratings(since) == std::vector(20, 1));
 }
 
 TEST_CASE("a feed goes on through splits and merges, each change once") {
@@ -549,8 +613,11 @@ TEST_CASE("a feed of all versions tells every version and removal, as far back a
   // What is older than an hour is forgotten, and whoever stands before it hears so.
   auto const kept = all.cursor();
   REQUIRE(done(in.upsert(review{"r-0", "a-0", 4})).has_value());
-  time.now += 2h;
+  time.now += 1h;
   REQUIRE(done(in.upsert(review{"r-0", "a-0", 5})).has_value());
+  feed in_time{in, {.start = kept}};
+  CHECK(ratings(in_time) == std::vector{4, 5});
+  time.now += 1ms;
   feed late{in, {.start = kept}};
   auto const lost = (*late.pages().begin());
   CHECK(code_of(lost) == errc::position_lost);
@@ -639,14 +706,17 @@ TEST_CASE("a session is shown what it has written, and told where that is not th
   CHECK(ahead.error().wire.status == 404);
   CHECK(ahead.error().wire.substatus == 1002);
   CHECK(done(in.read_item("a-0", "r-0", {.session_token = "0:1,8:99"})).has_value());
+  auto const batch = done(in.execute(item_batch<review>{"a-0"}.upsert(numbered(0)).read("r-0")));
+  for (auto const& one : batch->operations) CHECK(one->session_token == "0:2");
+  CHECK(done(in.read_item("a-0", "r-0"))->session_token == "0:2");
   REQUIRE(in.split("0").has_value());
   CHECK(done(in.read_item("a-0", "r-0", {.session_token = session})).has_value());
-  CHECK(code_of(done(in.read_item("a-0", "r-0", {.session_token = "0:2"}))) ==
+  CHECK(code_of(done(in.read_item("a-0", "r-0", {.session_token = "0:3"}))) ==
         errc::session_not_available);
   for (std::string_view const text : {"0", ":1", "0:", "0:x", "0:1;1:1", ",", "0:1,,"})
     CHECK(code_of(done(in.read_item("a-0", "r-0", {.session_token = text}))) == errc::bad_request);
   auto const range = in.partitions()[0].range;
-  CHECK(code_of(done(in.read(range, keyspan::from_beginning, {.session_token = "0:2"}))) ==
+  CHECK(code_of(done(in.read(range, keyspan::from_beginning, {.session_token = "0:3"}))) ==
         errc::session_not_available);
 }
 
@@ -881,6 +951,55 @@ TEST_CASE("a split shares what is left of the request units, and a merge adds it
   REQUIRE(in.split("2", keyspan::cosmos_v2.boundary(1, 2)).has_value());
   CHECK(writes(left) == 10);
   CHECK(writes(right) == 10);
+  // What one partition has left of 100 units is half for each of two.
+  reviews one{cosmos_v2, by_article, time.with({.request_units = 100})};
+  for (int i = 0; i < 10; ++i) REQUIRE(done(one.upsert(review{"r", left, i})).has_value());
+  REQUIRE(one.split("0", keyspan::cosmos_v2.boundary(1, 2)).has_value());
+  int reads = 0;
+  while (done(one.read_item(left, "r")).has_value()) ++reads;
+  CHECK(reads == 25);
+}
+
+TEST_CASE("whatever is done uses up what it says that it costs, and is throttled behind that") {
+  test_time time;
+  review const one{"r", "a", 1};
+  std::vector<keyspan::item_id> const ids{
+      {partition_key{"a"}, "r"}, {partition_key{"a"}, "none"}, {partition_key{"b"}, "r"}};
+  auto const add = [](review& r) { ++r.rating; };
+  auto const cost = [](auto const& answer) {
+    return answer ? answer->charge : answer.error().wire.charge;
+  };
+  auto const is_throttled = [](auto const& answer) {
+    return !answer && answer.error().code == errc::throttled;
+  };
+  auto const check = [&](double charge, auto const& ask) {
+    reviews in{cosmos_v2, by_article, time.with({.request_units = 100})};
+    REQUIRE(done(in.create(one)).has_value());
+    CHECK(cost(ask(in)) == charge);
+    int reads = 0;
+    while (done(in.read_item("b", "none")).error().code != errc::throttled) ++reads;
+    CHECK(reads == 95 - static_cast<int>(charge));
+    CHECK(is_throttled(ask(in)));
+  };
+  check(1, [&](reviews& in) { return done(in.create(one)); });
+  check(5, [&](reviews& in) { return done(in.create(review{"s", "a", 1})); });
+  check(5, [&](reviews& in) { return done(in.upsert(one)); });
+  check(5, [&](reviews& in) { return done(in.replace(one)); });
+  check(5, [&](reviews& in) { return done(in.remove("a", "r")); });
+  check(5, [&](reviews& in) { return done(in.patch("a", "r", add)); });
+  check(1, [&](reviews& in) { return done(in.patch("a", "none", add)); });
+  check(5, [&](reviews& in) { return done(in.remove_softly("a", "r", add, 1s)); });
+  check(1, [&](reviews& in) { return done(in.read_item("a", "r")); });
+  check(3, [&](reviews& in) { return done(in.read_many(ids)); });
+  check(1, [&](reviews& in) {
+    return done(in.read(in.partitions()[0].range, keyspan::from_beginning, {}));
+  });
+  check(11, [&](reviews& in) {
+    return done(in.execute(item_batch<review>{"a"}.upsert(one).read("r").patch("r", add)));
+  });
+  check(1, [&](reviews& in) {
+    return done(in.execute(item_batch<review>{"a"}.upsert(one).create(one)));
+  });
 }
 
 TEST_CASE("a read of many that is throttled says what it has cost by then") {

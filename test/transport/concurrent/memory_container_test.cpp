@@ -3,9 +3,14 @@
 #include "../reviews.hpp"
 
 #include <keyspan/core/error.hpp>
+#include <keyspan/core/result.hpp>
 #include <keyspan/feed/feed.hpp>
 #include <keyspan/feed/feed_mode.hpp>
+#include <keyspan/feed/wall_time.hpp>
 #include <keyspan/hash/cosmos_v2.hpp>
+#include <keyspan/hash/fast64.hpp>
+#include <keyspan/hash/hash_scheme.hpp>
+#include <keyspan/range/token_range.hpp>
 #include <keyspan/transport/item_batch.hpp>
 #include <keyspan/transport/memory_container.hpp>
 #include <keyspan/transport/stored.hpp>
@@ -18,6 +23,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -365,6 +371,81 @@ TEST_CASE("increments by many threads are all there in the end") {
   for (auto& thread : threads) thread.join();
   CHECK(failures.load() == 0);
   CHECK(done(in.read_item("a", "r"))->item->rating == 2000);
+}
+
+// A scheme that takes its time to find the middle of a range.
+struct slow_scheme : keyspan::fast64_scheme {
+  static inline std::function<void()> meanwhile{};
+
+  keyspan::result<std::uint64_t> midpoint(std::uint64_t lower,
+                                          keyspan::upper_end<std::uint64_t> const& upper) const {
+    if (meanwhile) meanwhile();
+    return keyspan::fast64_scheme::midpoint(lower, upper);
+  }
+};
+
+TEST_CASE("who waits at a partition while it is split writes into the part of it") {
+  std::atomic<bool> is_cutting{false};
+  std::atomic<bool> has_come{false};
+  keyspan::memory_container<review, slow_scheme> in{slow_scheme{}, by_article, {.now = [&] {
+                                                      if (is_cutting.load()) has_come = true;
+                                                      return keyspan::wall_time{};
+                                                    }}};
+  std::thread writer;
+  slow_scheme::meanwhile = [&] {
+    is_cutting = true;
+    writer = std::thread{[&] { static_cast<void>(done(in.create(review{"r", "a", 7}))); }};
+    while (!has_come.load()) std::this_thread::yield();
+    std::this_thread::sleep_for(20ms);  // it stands at the lock
+  };
+  auto const parts = in.split("0");
+  writer.join();
+  slow_scheme::meanwhile = nullptr;
+  REQUIRE(parts.has_value());
+  CHECK(in.size() == 1);
+  CHECK(done(in.read_item("a", "r"))->item->rating == 7);
+}
+
+TEST_CASE("who waits at two partitions while they are merged writes into what they become") {
+  std::atomic<int> coming{0};
+  reviews in{cosmos_v2, by_article, {.partitions = 2, .now = [&] {
+                                       ++coming;
+                                       return keyspan::wall_time{};
+                                     }}};
+  auto const article_in = [&](std::size_t partition) {
+    std::uint64_t number = 0;
+    while (!in.partitions()[partition].range.contains(keyspan::token_of(cosmos_v2, key_of(number))))
+      ++number;
+    return key_of(number);
+  };
+  std::string const articles[]{article_in(0), article_in(1)};
+  REQUIRE(done(in.create(review{"held", articles[1], 1})).has_value());
+  std::atomic<bool> is_held{false};
+  std::atomic<bool> may_go{false};
+  keyspan::item_batch<review> work{articles[1]};
+  work.patch("held", [&](review& one) {
+    is_held = true;
+    while (!may_go.load()) std::this_thread::yield();
+    ++one.rating;
+  });
+  std::vector<std::thread> threads;
+  threads.emplace_back([&] { static_cast<void>(done(in.execute(work))); });
+  while (!is_held.load()) std::this_thread::yield();
+  bool is_merged = false;
+  threads.emplace_back([&] { is_merged = in.merge("0", "1").has_value(); });
+  std::this_thread::sleep_for(20ms);  // it has the left one, and stands at the right one
+  coming = 0;
+  for (int i = 0; i < 2; ++i)
+    threads.emplace_back(
+        [&, i] { static_cast<void>(done(in.create(review{"r", articles[i], i}))); });
+  while (coming.load() < 2) std::this_thread::yield();
+  std::this_thread::sleep_for(20ms);
+  may_go = true;
+  for (auto& thread : threads) thread.join();
+  CHECK(is_merged);
+  CHECK(in.size() == 3);
+  for (int i = 0; i < 2; ++i) CHECK(done(in.read_item(articles[i], "r"))->item->rating == i);
+  CHECK(done(in.read_item(articles[1], "held"))->item->rating == 2);
 }
 
 TEST_CASE("one of those who replace one version wins, whoever comes first") {
