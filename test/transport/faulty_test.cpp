@@ -13,6 +13,7 @@
 #include <keyspan/feed/page_source.hpp>
 #include <keyspan/feed/read_request.hpp>
 #include <keyspan/hash/cosmos_v2.hpp>
+#include <keyspan/key/partition_key.hpp>
 #include <keyspan/transport/faulty.hpp>
 #include <keyspan/transport/item_batch.hpp>
 
@@ -77,6 +78,43 @@ TEST_CASE("without faults everything is as in the container itself") {
   CHECK(all.passed() == 0s);
 }
 
+TEST_CASE("whatever an operation is told the container is told as well") {
+  world all;
+  auto const old = all.wait(all.in.create(review{"r", "a", 1}))->item.etag();
+  REQUIRE(all.wait(all.in.upsert(review{"r", "a", 2})).has_value());
+  review const next{"r", "a", 3};
+  auto const add = [](review& one) { ++one.rating; };
+  std::vector<errc> met;
+  auto const note = [&](auto const& answer) {
+    met.push_back(answer ? errc::malformed : answer.error().code);
+  };
+  note(all.wait(all.in.upsert(next, {.if_match = old})));
+  note(all.wait(all.in.replace(next, {.if_match = old})));
+  note(all.wait(all.in.remove("a", "r", {.if_match = old})));
+  note(all.wait(all.in.patch("a", "r", add, {.if_match = old})));
+  note(all.wait(all.in.remove_softly("a", "r", add, 1s, {.if_match = old})));
+  CHECK(met == std::vector(5, errc::precondition_failed));
+  CHECK(all.wait(all.in.read_item("a", "r"))->item->rating == 2);
+
+  met.clear();
+  auto const all_of = all.truth.partitions();
+  std::string const ahead = all_of[0].id + ":99," + all_of[1].id + ":99";
+  note(all.wait(all.in.read_item("a", "r", {.session_token = ahead})));
+  auto const range = all_of[0].range;
+  note(all.wait(all.in.read(range, keyspan::from_beginning, {.session_token = ahead})));
+  CHECK(met == std::vector(2, errc::session_not_available));
+  CHECK(all.wait(all.in.read(range, keyspan::from_beginning, {.partition = "9"})).error().code ==
+        errc::range_gone);
+  std::size_t told = 0;
+  for (std::string const article : {"a", "b"}) {
+    keyspan::partition_key const key{article};
+    for (auto const& one : all_of)
+      told +=
+          all.wait(all.in.read(one.range, keyspan::from_beginning, {.key = &key}))->items.size();
+  }
+  CHECK(told == 1);
+}
+
 TEST_CASE("what fails by the script was not done, what is lost was") {
   world all;
   all.in.fail_next(errc::throttled, 2);
@@ -137,6 +175,78 @@ TEST_CASE("a read whose answer would come behind the deadline times out at the d
   };
   CHECK(all.wait(read()) == errc::timed_out);
   CHECK(all.passed() == 30ms);
+}
+
+TEST_CASE("a read whose deadline has passed is not done") {
+  world all;
+  auto const range = all.truth.partitions()[0].range;
+  keyspan::read_request const in_time{.deadline = all.clock.now()};
+  CHECK(all.wait(all.in.read(range, keyspan::from_beginning, in_time)).has_value());
+  keyspan::read_request const late{.deadline = all.clock.now() - 1ns};
+  CHECK(all.wait(all.in.read(range, keyspan::from_beginning, late)).error().code ==
+        errc::timed_out);
+  // An answer at the deadline is in time, one behind it is not.
+  keyspan::read_request const soon{.deadline = all.clock.now() + 10ms};
+  all.in.delay_next(10ms);
+  CHECK(all.wait(all.in.read(range, keyspan::from_beginning, soon)).has_value());
+  all.in.delay_next(1ns);
+  CHECK(all.wait(all.in.read(range, keyspan::from_beginning, soon)).error().code ==
+        errc::timed_out);
+  CHECK(all.passed() == 10ms);
+}
+
+TEST_CASE("a fault that is named alone has the status of a service, and says where it comes from") {
+  world all;
+  struct {
+    errc code;
+    int status, substatus;
+  } const wanted[]{{errc::throttled, 429, 0},           {errc::unavailable, 503, 0},
+                   {errc::range_gone, 410, 1002},       {errc::service_failed, 500, 0},
+                   {errc::precondition_failed, 412, 0}, {errc::session_not_available, 404, 1002},
+                   {errc::region_not_writable, 403, 3}, {errc::container_changed, 400, 1024},
+                   {errc::bad_request, 400, 0},         {errc::unauthorized, 401, 0},
+                   {errc::forbidden, 403, 0},           {errc::not_found, 404, 0},
+                   {errc::already_exists, 409, 0},      {errc::too_large, 413, 0},
+                   {errc::contended, 449, 0},           {errc::not_connected, 0, 0}};
+  for (auto const& one : wanted) {
+    all.in.fail_next(one.code);
+    auto const wire = all.wait(all.in.read_item("a", "r")).error().wire;
+    CHECK(wire.status == one.status);
+    CHECK(wire.substatus == one.substatus);
+    CHECK(wire.attempts == 1);
+    CHECK(wire.endpoint == all.truth.container());
+  }
+  keyspan::error const whole{errc::throttled, "just so"};
+  all.in.fail_next(whole);
+  CHECK(all.wait(all.in.read_item("a", "r")).error() == whole);
+  faulty by_chance{all.truth, all.clock, {.throttled = 100}};
+  auto const wire = all.wait(by_chance.read_item("a", "r")).error().wire;
+  CHECK(wire.status == 429);
+  CHECK(wire.endpoint == all.truth.container());
+  CHECK(wire.retry_after_ms > 0);
+  all.in.lose_next();
+  CHECK(all.wait(all.in.read_item("a", "r")).error().wire.endpoint == all.truth.container());
+}
+
+TEST_CASE("what is delayed by chance is partly late before it is done, and partly after") {
+  world all;
+  faulty in{all.truth, all.clock, {.delayed = 100, .longest_delay = 100ms, .seed = 3}};
+  int before = 0;
+  for (int i = 0; i < 200; ++i) {
+    auto const begun = all.clock.now();
+    bool was_there = false;
+    auto const look = [&]() -> task<> {
+      static_cast<void>(co_await all.clock.wait_until(begun + 1ms));
+      was_there = all.truth.size() == static_cast<std::size_t>(i) + 1;
+    };
+    auto both = keyspan::when_all(in.create(review{std::to_string(i), "a", i}), look());
+    all.wait(std::move(both));
+    if (!was_there) ++before;
+    CHECK(all.clock.now() - begun <= 100ms);
+  }
+  CHECK(before > 180);
+  CHECK(all.passed() > 200 * 35ms);
+  CHECK(all.passed() < 200 * 65ms);
 }
 
 TEST_CASE("a stop ends a delayed read") {

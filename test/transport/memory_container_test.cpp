@@ -13,6 +13,7 @@
 #include <keyspan/hash/any_scheme.hpp>
 #include <keyspan/hash/cosmos_multihash.hpp>
 #include <keyspan/hash/fast64.hpp>
+#include <keyspan/hash/hash_scheme.hpp>
 #include <keyspan/hash/redis_cluster.hpp>
 #include <keyspan/key/key_value.hpp>
 #include <keyspan/key/partition_key.hpp>
@@ -32,6 +33,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <new>
 #include <ranges>
 #include <set>
@@ -78,6 +80,16 @@ std::vector<int> ratings(auto&& changes) {
 std::vector<int> sorted(std::vector<int> numbers) {
   std::ranges::sort(numbers);
   return numbers;
+}
+// Keys that a partition owns.
+std::vector<std::string> articles_in(keyspan::token_range<reviews::token_type> const& range,
+                                     std::size_t count) {
+  std::vector<std::string> found;
+  for (int i = 0; found.size() < count; ++i) {
+    std::string article = std::to_string(i);
+    if (range.contains(keyspan::token_of(cosmos_v2, article))) found.push_back(std::move(article));
+  }
+  return found;
 }
 std::vector<int> counted(int first, int last) {
   std::vector<int> numbers;
@@ -379,6 +391,42 @@ TEST_CASE("documents live as long as they may, counted from their last write") {
   CHECK(done(in.create(numbered(1)))->status == 201);
 }
 
+TEST_CASE("who may live longer than time goes lives for ever") {
+  test_time time;
+  reviews in{cosmos_v2, by_article,
+             time.with({.time_to_live = std::chrono::milliseconds::max(), .keeps_versions = 1h})};
+  write(in, 0, 1);
+  time.now += 24h * 365'000;
+  CHECK(done(in.read_item("a-0", "r-0")).has_value());
+}
+
+TEST_CASE("versions that were written anew are not kept until their time would have come") {
+  test_time time;
+  struct counted_document {
+    std::string id, article;
+    std::shared_ptr<int> counter;
+  };
+  keyspan::memory_container<counted_document, keyspan::cosmos_v2_scheme> held{
+      cosmos_v2,
+      keyspan::documents_container(&counted_document::article).with_row_key(&counted_document::id),
+      {.now = [&] { return time.now; }, .time_to_live = 1h}};
+  auto const counter = std::make_shared<int>();
+  for (int i = 0; i < 20'000; ++i) REQUIRE(done(held.upsert({"r", "a", counter})).has_value());
+  CHECK(counter.use_count() < 3'000);
+  // Many that come to their end at once, and are swept out meanwhile.
+  for (int i = 0; i < 3'000; ++i)
+    REQUIRE(done(held.upsert({std::to_string(i), "a", counter})).has_value());
+  time.now += 30min;
+  for (int i = 0; i < 10; ++i)
+    REQUIRE(done(held.upsert({std::to_string(i * 300), "a", counter})).has_value());
+  time.now += 30min;
+  CHECK(code_of(done(held.read_item("a", "1"))) == errc::not_found);
+  CHECK(held.size() == 10);
+  time.now += 30min;
+  CHECK(code_of(done(held.read_item("a", "0"))) == errc::not_found);
+  CHECK(held.size() == 0);
+}
+
 TEST_CASE("a document that is removed softly is told of before it goes") {
   test_time time;
   reviews in{cosmos_v2, by_article, time.with()};
@@ -394,12 +442,32 @@ TEST_CASE("a document that is removed softly is told of before it goes") {
   CHECK(done(in.read_item("a-0", "r-0")).has_value());
 }
 
+TEST_CASE("documents come to their ends through splits and merges") {
+  test_time time;
+  reviews in{cosmos_v2, by_article, time.with({.partitions = 2, .time_to_live = 10s})};
+  write(in, 0, 20);
+  REQUIRE(in.merge("0", "1").has_value());
+  time.now += 5s;
+  write(in, 10, 20);
+  REQUIRE(in.split("2").has_value());
+  time.now += 5s;
+  for (int i = 0; i < 20; ++i) {
+    auto const& one = numbered(i);
+    CHECK(done(in.read_item(one.article, one.id)).has_value() == (i >= 10));
+  }
+  CHECK(in.size() == 10);
+}
+
 TEST_CASE("a clock that goes back stands still") {
   test_time time;
   reviews in{cosmos_v2, by_article, time.with({.time_to_live = 10s})};
   auto const first = done(in.create(numbered(0)))->item.modified_at();
   time.now -= 5s;
   CHECK(done(in.create(numbered(37)))->item.modified_at() == first);
+  REQUIRE(in.split("0").has_value());  // the parts do not forget what time it was
+  CHECK(done(in.create(numbered(74)))->item.modified_at() == first);
+  REQUIRE(in.merge("1", "2").has_value());
+  CHECK(done(in.create(numbered(111)))->item.modified_at() == first);
 }
 
 // ---- feeds
@@ -435,6 +503,50 @@ TEST_CASE("a feed begins from now, from a moment, and for one key") {
   CHECK(sorted(ratings(since)) == counted(40, 50));
   feed of_one{in, {.scope = partition_key{"a-3"}, .page_size = 1}};
   CHECK(ratings(of_one) == std::vector{3, 40});
+}
+
+TEST_CASE("a page has what was asked for, and says where it comes from") {
+  reviews in{cosmos_v2, by_article, {.page_size = 4}};
+  write(in, 0, 10);
+  REQUIRE(done(in.upsert(review{"r-2", "a-2", 22})).has_value());
+  auto const range = in.partitions()[0].range;
+  auto const page = [&](keyspan::continuation const& from, std::uint32_t size) {
+    return done(in.read(range, from, {.page_size = size})).value();
+  };
+  auto const first = page(keyspan::from_beginning, 0);
+  CHECK(first.items.size() == 4);
+  CHECK(first.continuation == "\"5\"");
+  CHECK_FALSE(first.nothing_new);
+  CHECK(first.lsn == 11);
+  CHECK(first.session_token == "0:11");
+  CHECK(first.attempts == 1);
+  CHECK(first.charge == 4);
+  CHECK(first.activity_id.view().starts_with("0-"));
+  CHECK_FALSE(page(keyspan::from_beginning, 0).activity_id == first.activity_id);
+  auto const second = page(keyspan::continuation{first.continuation}, 5);
+  CHECK(second.items.size() == 5);
+  CHECK(second.items[4].kind == change_kind::created);
+  auto const last = page(keyspan::continuation{second.continuation}, 5);
+  REQUIRE(last.items.size() == 1);
+  CHECK(last.items[0].kind == change_kind::replaced);
+  CHECK_FALSE(last.items[0].before);
+  CHECK(last.items[0].lsn == 11);
+  CHECK(last.continuation == "\"11\"");
+  CHECK(page(keyspan::continuation{last.continuation}, 5).nothing_new);
+}
+
+TEST_CASE("a feed from a moment tells nothing older, also where a merge has put that behind it") {
+  test_time time;
+  reviews in{cosmos_v2, by_article, time.with({.partitions = 2})};
+  auto const old = articles_in(in.partitions()[0].range, 50);
+  auto const young = articles_in(in.partitions()[1].range, 20);
+  for (auto const& article : old) REQUIRE(done(in.create(review{"r", article, 0})).has_value());
+  time.now += 1h;
+  auto const later = time.now;
+  for (auto const& article : young) REQUIRE(done(in.create(review{"r", article, 1})).has_value());
+  REQUIRE(in.merge("0", "1").has_value());
+  feed since{in, {.start = keyspan::from_time{later}, .page_size = 5}};
+  CHECK(ratings(since) == std::vector(20, 1));
 }
 
 TEST_CASE("a feed goes on through splits and merges, each change once") {
@@ -501,11 +613,44 @@ TEST_CASE("a feed of all versions tells every version and removal, as far back a
   // What is older than an hour is forgotten, and whoever stands before it hears so.
   auto const kept = all.cursor();
   REQUIRE(done(in.upsert(review{"r-0", "a-0", 4})).has_value());
-  time.now += 2h;
+  time.now += 1h;
   REQUIRE(done(in.upsert(review{"r-0", "a-0", 5})).has_value());
+  feed in_time{in, {.start = kept}};
+  CHECK(ratings(in_time) == std::vector{4, 5});
+  time.now += 1ms;
   feed late{in, {.start = kept}};
   auto const lost = (*late.pages().begin());
   CHECK(code_of(lost) == errc::position_lost);
+}
+
+TEST_CASE("a merge forgets no version that one of both has kept") {
+  test_time time;
+  reviews in{cosmos_v2, by_article, time.with({.partitions = 2, .keeps_versions = 1h})};
+  using keyspan::feed_mode;
+  auto const quiet = articles_in(in.partitions()[0].range, 1).front();
+  auto const busy = articles_in(in.partitions()[1].range, 1).front();
+  auto const all = [&](std::string const& article) {
+    return feed{in,
+                {.start = keyspan::from_now,
+                 .mode = feed_mode::all_versions_and_deletes,
+                 .scope = partition_key{article}}};
+  };
+  auto of_quiet = all(quiet);
+  auto of_busy = all(busy);
+  REQUIRE(of_quiet.open().has_value());
+  REQUIRE(of_busy.open().has_value());
+  for (int i = 0; i < 50; ++i) REQUIRE(done(in.upsert(review{"r", busy, i})).has_value());
+  time.now += 2h;
+  REQUIRE(done(in.upsert(review{"r", busy, 50})).has_value());
+  REQUIRE(done(in.upsert(review{"r", quiet, 51})).has_value());
+  REQUIRE(in.merge("0", "1").has_value());
+  CHECK(ratings(of_quiet) == std::vector{51});
+  CHECK(code_of(*of_busy.pages().begin()) == errc::position_lost);
+  // Split again, each part knows what it has forgotten.
+  REQUIRE(in.split("2", keyspan::cosmos_v2.boundary(1, 2)).has_value());
+  REQUIRE(done(in.upsert(review{"r", quiet, 52})).has_value());
+  CHECK(ratings(of_quiet) == std::vector{52});
+  CHECK(code_of(*of_busy.pages().begin()) == errc::position_lost);
 }
 
 TEST_CASE("feeds of all versions are refused where none are kept, and from the beginning") {
@@ -537,6 +682,8 @@ TEST_CASE("a read that makes no sense has its own error, and changes nothing") {
     CHECK(refused.error().text == "this container never gave the continuation " + text);
   }
   CHECK(code_of(done(in.topology("\"7\""))) == errc::malformed);
+  partition_key const two{"a-1", "b"};
+  CHECK(code_of(done(in.read(own, keyspan::from_beginning, {.key = &two}))) == errc::key_mismatch);
   keyspan::stop_source stopping;
   stopping.request_stop();
   CHECK(code_of(done(in.read(own, keyspan::from_beginning, {.stop = stopping.token()}))) ==
@@ -559,14 +706,17 @@ TEST_CASE("a session is shown what it has written, and told where that is not th
   CHECK(ahead.error().wire.status == 404);
   CHECK(ahead.error().wire.substatus == 1002);
   CHECK(done(in.read_item("a-0", "r-0", {.session_token = "0:1,8:99"})).has_value());
+  auto const batch = done(in.execute(item_batch<review>{"a-0"}.upsert(numbered(0)).read("r-0")));
+  for (auto const& one : batch->operations) CHECK(one->session_token == "0:2");
+  CHECK(done(in.read_item("a-0", "r-0"))->session_token == "0:2");
   REQUIRE(in.split("0").has_value());
   CHECK(done(in.read_item("a-0", "r-0", {.session_token = session})).has_value());
-  CHECK(code_of(done(in.read_item("a-0", "r-0", {.session_token = "0:2"}))) ==
+  CHECK(code_of(done(in.read_item("a-0", "r-0", {.session_token = "0:3"}))) ==
         errc::session_not_available);
   for (std::string_view const text : {"0", ":1", "0:", "0:x", "0:1;1:1", ",", "0:1,,"})
     CHECK(code_of(done(in.read_item("a-0", "r-0", {.session_token = text}))) == errc::bad_request);
   auto const range = in.partitions()[0].range;
-  CHECK(code_of(done(in.read(range, keyspan::from_beginning, {.session_token = "0:2"}))) ==
+  CHECK(code_of(done(in.read(range, keyspan::from_beginning, {.session_token = "0:3"}))) ==
         errc::session_not_available);
 }
 
@@ -726,6 +876,196 @@ TEST_CASE("partitions are throttled each for itself, with an even share") {
   CHECK(done_by.size() == 4);
 }
 
+TEST_CASE("who waits as long as told is served, whatever the share and the charge") {
+  for (std::uint64_t units = 7; units < 3'000; units = units * 5 / 4 + 1) {
+    test_time time;
+    reviews in{cosmos_v2, by_article, time.with({.partitions = 3, .request_units = units})};
+    int waits = 0;
+    for (int i = 0; i < 2'000 && waits < 40; ++i) {
+      auto const answer = done(in.upsert(review{"r", "a", i}));
+      if (answer) continue;
+      ++waits;
+      auto const told = answer.error().wire.retry_after_ms;
+      time.now += std::chrono::milliseconds{told - 1};
+      if (told > 1) CHECK(code_of(done(in.read_item("a", "r"))) == errc::throttled);
+      time.now += 1ms;
+      CHECK(done(in.read_item("a", "r")).has_value());
+    }
+    CHECK(waits == 40);
+  }
+}
+
+TEST_CASE("a patch is throttled like all others, whether there is a document or not") {
+  test_time time;
+  reviews in{cosmos_v2, by_article, time.with({.request_units = 5})};
+  REQUIRE(done(in.create(review{"r", "a", 1})).has_value());
+  int calls = 0;
+  auto const count = [&](review&) { ++calls; };
+  CHECK(code_of(done(in.patch("a", "r", count))) == errc::throttled);
+  CHECK(code_of(done(in.patch("a", "none", count))) == errc::throttled);
+  CHECK(calls == 0);
+}
+
+TEST_CASE("a patch that was overtaken pays for what it did") {
+  test_time time;
+  reviews in{cosmos_v2, by_article, time.with({.request_units = 16})};
+  REQUIRE(done(in.create(review{"r", "a", 0})).has_value());
+  int calls = 0;
+  auto const patched = done(in.patch("a", "r", [&](review& one) {
+    if (++calls == 1) REQUIRE(done(in.upsert(review{"r", "a", 10})).has_value());
+    ++one.rating;
+  }));
+  CHECK(patched->charge == 5);
+  CHECK(patched->item->rating == 11);
+  CHECK(done(in.read_item("a", "r")).has_value());  // the last unit of 16
+  CHECK(code_of(done(in.read_item("a", "r"))) == errc::throttled);
+}
+
+TEST_CASE("what was used while there was no limit is not paid back under one") {
+  test_time time;
+  reviews in{cosmos_v2, by_article, time.with({.request_units = 100})};
+  write(in, 0, 1);
+  REQUIRE(in.provision(0).has_value());
+  write(in, 1, 1'000);
+  REQUIRE(in.provision(100).has_value());
+  int written = 0;
+  while (done(in.upsert(review{"more", "a", written})).has_value()) ++written;
+  CHECK(written == 20);
+}
+
+TEST_CASE("a split shares what is left of the request units, and a merge adds it up") {
+  test_time time;
+  reviews in{cosmos_v2, by_article, time.with({.partitions = 2, .request_units = 200})};
+  auto const left = articles_in(in.partitions()[0].range, 1).front();
+  auto const right = articles_in(in.partitions()[1].range, 1).front();
+  auto const writes = [&](std::string const& article) {
+    int count = 0;
+    while (done(in.upsert(review{"r", article, count})).has_value()) ++count;
+    return count;
+  };
+  CHECK(writes(right) == 20);
+  REQUIRE(in.merge("0", "1").has_value());
+  CHECK(writes(right) == 20);  // those of the left one, which had done nothing
+  CHECK(writes(left) == 0);
+  time.now += 500ms;
+  REQUIRE(in.split("2", keyspan::cosmos_v2.boundary(1, 2)).has_value());
+  CHECK(writes(left) == 10);
+  CHECK(writes(right) == 10);
+  // What one partition has left of 100 units is half for each of two.
+  reviews one{cosmos_v2, by_article, time.with({.request_units = 100})};
+  for (int i = 0; i < 10; ++i) REQUIRE(done(one.upsert(review{"r", left, i})).has_value());
+  REQUIRE(one.split("0", keyspan::cosmos_v2.boundary(1, 2)).has_value());
+  int reads = 0;
+  while (done(one.read_item(left, "r")).has_value()) ++reads;
+  CHECK(reads == 25);
+}
+
+TEST_CASE("whatever is done uses up what it says that it costs, and is throttled behind that") {
+  test_time time;
+  review const one{"r", "a", 1};
+  std::vector<keyspan::item_id> const ids{
+      {partition_key{"a"}, "r"}, {partition_key{"a"}, "none"}, {partition_key{"b"}, "r"}};
+  auto const add = [](review& r) { ++r.rating; };
+  auto const cost = [](auto const& answer) {
+    return answer ? answer->charge : answer.error().wire.charge;
+  };
+  auto const is_throttled = [](auto const& answer) {
+    return !answer && answer.error().code == errc::throttled;
+  };
+  auto const check = [&](double charge, auto const& ask) {
+    reviews in{cosmos_v2, by_article, time.with({.request_units = 100})};
+    REQUIRE(done(in.create(one)).has_value());
+    CHECK(cost(ask(in)) == charge);
+    int reads = 0;
+    while (done(in.read_item("b", "none")).error().code != errc::throttled) ++reads;
+    CHECK(reads == 95 - static_cast<int>(charge));
+    CHECK(is_throttled(ask(in)));
+  };
+  check(1, [&](reviews& in) { return done(in.create(one)); });
+  check(5, [&](reviews& in) { return done(in.create(review{"s", "a", 1})); });
+  check(5, [&](reviews& in) { return done(in.upsert(one)); });
+  check(5, [&](reviews& in) { return done(in.replace(one)); });
+  check(5, [&](reviews& in) { return done(in.remove("a", "r")); });
+  check(5, [&](reviews& in) { return done(in.patch("a", "r", add)); });
+  check(1, [&](reviews& in) { return done(in.patch("a", "none", add)); });
+  check(5, [&](reviews& in) { return done(in.remove_softly("a", "r", add, 1s)); });
+  check(1, [&](reviews& in) { return done(in.read_item("a", "r")); });
+  check(3, [&](reviews& in) { return done(in.read_many(ids)); });
+  check(1, [&](reviews& in) {
+    return done(in.read(in.partitions()[0].range, keyspan::from_beginning, {}));
+  });
+  check(11, [&](reviews& in) {
+    return done(in.execute(item_batch<review>{"a"}.upsert(one).read("r").patch("r", add)));
+  });
+  check(1, [&](reviews& in) {
+    return done(in.execute(item_batch<review>{"a"}.upsert(one).create(one)));
+  });
+}
+
+TEST_CASE("a read of many that is throttled says what it has cost by then") {
+  test_time time;
+  reviews in{cosmos_v2, by_article, time.with({.partitions = 2, .request_units = 100})};
+  std::vector<keyspan::item_id> ids;
+  for (std::size_t i = 0; i < 2; ++i)
+    for (auto const& article : articles_in(in.partitions()[i].range, 3))
+      ids.push_back({partition_key{article}, "r"});
+  auto const& last = ids.back().key;
+  while (done(in.upsert(review{"r", std::string{last[0].string()}, 1})).has_value()) continue;
+  auto const refused = done(in.read_many(ids));
+  CHECK(code_of(refused) == errc::throttled);
+  CHECK(refused.error().wire.charge == 3);
+}
+
+TEST_CASE("whatever is refused says its status, who refused it, and that it was asked once") {
+  test_time time;
+  reviews in{cosmos_v2, by_article,
+             time.with({.size_of = [](review const& one) { return one.article.size(); },
+                        .largest_document = 5})};
+  REQUIRE(done(in.create(review{"r", "a", 1})).has_value());
+  auto const wrong = partition_key{"a", "b"};
+  auto const range = in.partitions()[0].range;
+  std::vector<keyspan::error> refused{
+      done(in.create(review{"r", "a", 1})).error(),
+      done(in.create(review{"", "a", 1})).error(),
+      done(in.create(review{"r", "too long", 1})).error(),
+      done(in.replace(review{"s", "a", 1})).error(),
+      done(in.upsert(review{"r", "a", 1}, {.if_match = "\"1\""})).error(),
+      done(in.remove(wrong, "r")).error(),
+      done(in.patch(wrong, "r", [](review&) {})).error(),
+      done(in.patch("a", "r", [](review& one) { one.id.clear(); })).error(),
+      done(in.read_item(wrong, "r")).error(),
+      done(in.read_item("a", "r", {.session_token = "0:9"})).error(),
+      done(in.read(range, keyspan::continuation{"x"}, {})).error(),
+      done(in.read(range, keyspan::from_beginning, {.partition = "9"})).error(),
+      done(in.read(range, keyspan::from_beginning, {.key = &wrong})).error(),
+      done(in.execute(item_batch<review>{wrong}.read("r"))).error(),
+      done(in.execute(item_batch<review>{"a"}.create(review{"", "a", 1})))->operations[0].error(),
+      done(in.topology("x")).error(),
+      in.split("9").error(),
+      in.split("0", range.lower()).error(),
+      in.merge("0", "0").error()};
+  for (auto const& one : refused) {
+    CHECK(one.wire.status >= 400);
+    CHECK(one.wire.attempts == 1);
+    CHECK(one.wire.endpoint == "memory");
+  }
+  CHECK(in.size() == 1);
+}
+
+TEST_CASE("a batch that was not done is told as the failure that it is") {
+  std::vector<std::string> told;
+  reviews in{cosmos_v2, by_article, {.on_event = [&](keyspan::event const& one) {
+               told.emplace_back(one.to_text().view());
+             }}};
+  item_batch<review> work{"a"};
+  work.create(review{"r", "a", 1}).create(review{"s", "a", 1});
+  REQUIRE(done(in.execute(work))->is_done());
+  REQUIRE_FALSE(done(in.execute(work))->is_done());
+  CHECK(told == std::vector<std::string>{"answered execute in 0 from memory: status 200, 2 items",
+                                         "failed execute in 0 from memory: already_exists, status "
+                                         "409"});
+}
+
 // ---- any scheme, any documents
 // -------------------------------------------------------------------
 
@@ -814,6 +1154,9 @@ TEST_CASE("a container is made with a partition at least") {
   CHECK(test::promise_broken_by([] {
           return reviews{cosmos_v2, by_article, {.partitions = 0}}.size();
         }) == "a container has one partition at least");
+  CHECK(test::promise_broken_by([] {
+          return reviews{cosmos_v2, by_article, {.page_size = 0}}.size();
+        }) == "a page has room for an item");
 }
 
 // Against a plain map, step by step: whatever was asked, both have the same documents, and a feed

@@ -35,6 +35,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -53,6 +54,50 @@ struct fault_chances {
 
   friend bool operator==(fault_chances const&, fault_chances const&) = default;
 };
+
+namespace detail {
+
+// How a service says each of its errors; 0 for what happens on the way to it.
+constexpr std::pair<std::uint16_t, std::uint16_t> status_of(errc code) {
+  using both = std::pair<std::uint16_t, std::uint16_t>;
+  switch (code) {
+    case errc::bad_request:
+    case errc::key_mismatch:
+      return both{400, 0};
+    case errc::container_changed:
+      return both{400, 1024};
+    case errc::unauthorized:
+      return both{401, 0};
+    case errc::forbidden:
+      return both{403, 0};
+    case errc::region_not_writable:
+      return both{403, 3};
+    case errc::not_found:
+      return both{404, 0};
+    case errc::session_not_available:
+      return both{404, 1002};
+    case errc::already_exists:
+      return both{409, 0};
+    case errc::range_gone:
+      return both{410, 1002};
+    case errc::precondition_failed:
+      return both{412, 0};
+    case errc::too_large:
+      return both{413, 0};
+    case errc::throttled:
+      return both{429, 0};
+    case errc::contended:
+      return both{449, 0};
+    case errc::service_failed:
+      return both{500, 0};
+    case errc::unavailable:
+      return both{503, 0};
+    default:
+      return both{0, 0};
+  }
+}
+
+}  // namespace detail
 
 /// A container that models the same and is asked the same, through which everything can go wrong on
 /// demand. What is delayed waits by the clock, so operations that were begun together are done, and
@@ -90,12 +135,13 @@ class faulty {
 
   // ---- the script ------------------------------------------------------------------------------
 
-  /// The next operations are not done, and fail with this error.
+  /// The next operations are not done, and fail with this error; with the status that a service
+  /// gives it, where only its kind is said.
   void fail_next(error const& why, std::size_t times = 1) {
     std::lock_guard const lock{mutex_};
     failures_.insert(failures_.end(), times, why);
   }
-  void fail_next(errc why, std::size_t times = 1) { fail_next(error{why}, times); }
+  void fail_next(errc why, std::size_t times = 1) { fail_next(told(why), times); }
   /// The next operations are done, and their answers are lost: `outcome_unknown` for a write,
   /// `not_connected` for a read.
   void lose_next(std::size_t times = 1) {
@@ -241,6 +287,14 @@ class faulty {
     instant::duration after{};
   };
 
+  template <class... Pieces>
+  error told(errc code, Pieces const&... why) const {
+    error made{code, why...};
+    std::tie(made.wire.status, made.wire.substatus) = detail::status_of(code);
+    made.wire.attempts = 1;
+    made.wire.endpoint = inline_text<80>{std::string_view{of_->container()}};
+    return made;
+  }
   template <class Queue>
   static auto taken(Queue& from) {
     auto first = std::move(from.front());
@@ -266,14 +320,11 @@ class faulty {
     if (!meanwhile_.empty()) met.meanwhile = taken(meanwhile_);
     if (!delays_.empty()) met.after = taken(delays_);
     if (!met.failure && chance(chances_.throttled)) {
-      met.failure.emplace(errc::throttled, "throttled by chance");
-      met.failure->wire.status = 429;
+      met.failure = told(errc::throttled, "throttled by chance");
       met.failure->wire.retry_after_ms = static_cast<std::uint32_t>(1 + draw() % 50);
     }
-    if (!met.failure && chance(chances_.unavailable)) {
-      met.failure.emplace(errc::unavailable, "unavailable by chance");
-      met.failure->wire.status = 503;
-    }
+    if (!met.failure && chance(chances_.unavailable))
+      met.failure = told(errc::unavailable, "unavailable by chance");
     if (chance(chances_.lost)) met.is_lost = true;
     if (chance(chances_.delayed)) {
       met.before = part_of(chances_.longest_delay);
@@ -292,12 +343,16 @@ class faulty {
     result<void> const waited =
         co_await clock_->wait_until(is_too_late ? *within.deadline : due, within.stop);
     if (!waited || !is_too_late) co_return waited;
-    co_return fail(errc::timed_out, "the answer would have come behind the deadline");
+    co_return late();
+  }
+  static unexpected late() {
+    return fail(errc::timed_out, "the answer would have come behind the deadline");
   }
 
   template <class Answer, class F>
   task<result<Answer>> perform(bool writes, limits within, F f) {
     if (within.stop.stop_requested()) co_return fail(errc::stopped, "the operation was stopped");
+    if (within.deadline && clock_->now() > *within.deadline) co_return late();
     trouble const met = next();
     if (met.before > met.before.zero()) {
       result<void> const waited = co_await wait(met.before, within);
@@ -312,7 +367,8 @@ class faulty {
     }
     if (met.meanwhile) met.meanwhile();
     if (met.is_lost && !met.failure)
-      answer = fail(writes ? errc::outcome_unknown : errc::not_connected, "the answer was lost");
+      answer = unexpected{
+          told(writes ? errc::outcome_unknown : errc::not_connected, "the answer was lost")};
     if (met.after > met.after.zero()) {
       result<void> const waited = co_await wait(met.after, within);
       if (!waited) co_return unexpected{waited.error()};

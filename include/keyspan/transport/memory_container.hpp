@@ -124,7 +124,7 @@ concept views_as_key = requires(Key const& key) { view_of_key(key); };
 /// All members may be called from any thread at any time. What is done to one document is done in
 /// one order, which all see; a batch is seen whole or not at all; the pages of a feed are read
 /// without holding writers up for longer than a page takes. An error, and an exception of `T` or of
-/// a function that was given, changes nothing.
+/// a function that was given, changes nothing; but the hook is told when it is done.
 ///
 /// Errors of all that have a key: `key_mismatch` for one with another number of values than the
 /// definition has paths; `throttled`, with the time to wait, where the partition's request units
@@ -151,6 +151,7 @@ class memory_container {
         paths_{definition.path_count()},
         request_units_{options_.request_units},
         owners_{first_owners(scheme_, options_.partitions)} {
+    expects(options_.page_size > 0, "a page has room for an item");
     container_ = options_.name;
     container_.push_back('-');
     auto const id = detail::etag_text(detail::mixed(options_.seed));
@@ -274,8 +275,9 @@ class memory_container {
     return divided(id, [&](own_partition& one) -> result<std::vector<token_type>> {
       range_type const& range = one.who.range;
       if (range.contains(at) && range.lower() < at) return std::vector<token_type>{at};
-      return fail(errc::invalid_range, "partition ", inline_text<24>{id}, " cannot be cut at ",
-                  detail::text_of_token(at), ", which is not inside of it");
+      return unexpected{refusal(errc::invalid_range, 400, "partition ", inline_text<24>{id},
+                                " cannot be cut at ", detail::text_of_token(at),
+                                ", which is not inside of it")};
     });
   }
   /// Merges two partitions that are neighbours, in any order. Returns the id of the one that has
@@ -385,6 +387,11 @@ class memory_container {
     made.wire.endpoint = inline_text<80>{std::string_view{options_.name}};
     return made;
   }
+  // What a definition or a scheme says, told as a service tells it.
+  error asked_wrongly(error why) const {
+    why.wire = refusal(why.code, 400).wire;
+    return why;
+  }
   static inline_text<36> activity(own_partition& own) {
     return {std::string_view{own.who.id}, "-", own.next_operation()};
   }
@@ -405,7 +412,7 @@ class memory_container {
                          .partition = about.partition,
                          .endpoint = options_.name,
                          .items = about.expired});
-    event happened{.kind = answer ? event_kind::answered : event_kind::failed,
+    event happened{.kind = event_kind::answered,
                    .operation = about.operation,
                    .partition = about.partition,
                    .endpoint = options_.name,
@@ -414,12 +421,19 @@ class memory_container {
       happened.charge = answer->charge;
       happened.status = 200;
       if constexpr (requires { answer->status; }) happened.status = answer->status;
+      if constexpr (requires { answer->operations; })
+        for (auto const& one : answer->operations)
+          if (!one && one.error().code != errc::not_attempted) tell_failure(happened, one.error());
     } else {
       happened.charge = answer.error().wire.charge;
-      happened.status = answer.error().wire.status;
-      happened.code = answer.error().code;
+      tell_failure(happened, answer.error());
     }
     options_.on_event(happened);
+  }
+  static void tell_failure(event& happened, error const& why) {
+    happened.kind = event_kind::failed;
+    happened.status = why.wire.status;
+    happened.code = why.code;
   }
   void tell_topology(event_kind kind, std::string_view id, std::size_t parts) {
     if (options_.on_event)
@@ -431,9 +445,9 @@ class memory_container {
   template <class Definition>
   result<item_place> place_by(Definition const& definition, T const& document) const {
     auto const key = definition.key(document);
-    if (!key) return unexpected{key.error()};
+    if (!key) return unexpected{asked_wrongly(key.error())};
     auto const row = definition.row_key(document);
-    if (!row) return unexpected{row.error()};
+    if (!row) return unexpected{asked_wrongly(row.error())};
     return place(detail::view_of_key(*key), detail::id_in(*row));
   }
   result<item_place> place(partition_key_view const& key, key_value const& id) const {
@@ -448,7 +462,9 @@ class memory_container {
                                 key.size() < paths_ ? "few" : "many", " values: the key has ",
                                 key.size(), ", the container has ", paths_,
                                 paths_ == 1 ? " path" : " paths")};
-    return token_of(scheme_, key);
+    result<token_type> const token = token_of(scheme_, key);
+    if (!token) return unexpected{asked_wrongly(token.error())};
+    return token;
   }
 
   // Calls `f` with the partition that owns a token, locked, and its time up to now.
@@ -475,11 +491,17 @@ class memory_container {
     }
   }
 
+  static double share_of(std::uint64_t units, std::size_t partitions) {
+    return static_cast<double>(units) / static_cast<double>(partitions);
+  }
   // Whether the partition has units left; of as many as there are it has its share.
   std::optional<error> throttled(own_partition& own, std::size_t partitions) const {
     auto const units = request_units_.load(std::memory_order_relaxed);
-    if (units == 0) return std::nullopt;
-    auto const wait = own.refill(static_cast<double>(units) / static_cast<double>(partitions));
+    if (units == 0) {
+      own.forget_charges();
+      return std::nullopt;
+    }
+    auto const wait = own.refill(share_of(units, partitions));
     if (wait.count() == 0) return std::nullopt;
     error why = refusal(own, errc::throttled, 429, "partition ", std::string_view{own.who.id},
                         " has used its share of ", units, " request units a second");
@@ -659,8 +681,9 @@ class memory_container {
     auto const found = place(key, id);
     if (!found) return refused(about, found.error());
     for (;;) {
-      auto seen =
-          at_owner(found->token, about, [&](own_partition& own, std::size_t) -> result<pointer> {
+      auto seen = at_owner(
+          found->token, about, [&](own_partition& own, std::size_t count) -> result<pointer> {
+            if (auto const why = throttled(own, count)) return unexpected{*why};
             pointer there = own.find(found->name);
             if (there &&
                 (options.if_match.empty() || detail::etag_text(there->etag) == options.if_match))
@@ -684,6 +707,7 @@ class memory_container {
             plan all;
             auto made = planned(own, all, what::patch, found->name, *prepared, etag);
             is_overtaken = !made && options.if_match.empty();
+            if (is_overtaken) return made;
             if (!made) return paid(own, made.error());
             carry_out(own, all, made->charge, about);
             made->session_token = session_token(own);
@@ -871,7 +895,11 @@ class memory_container {
             answer.charge += charge;
             return {};
           });
-      if (!read) return unexpected{read.error()};
+      if (!read) {
+        error why = read.error();
+        why.wire.charge = answer.charge;  // of the partitions before
+        return unexpected{why};
+      }
     }
     about.partition = {};
     return answer;
@@ -907,6 +935,9 @@ class memory_container {
     if (request.stop.stop_requested()) return fail(errc::stopped, "the read was stopped");
     expects(detail::is_own_token(scheme_, range.lower()) && range.lower() >= scheme_.minimum(),
             "a source is asked for ranges of its scheme");
+    if (request.key)
+      if (auto const token = token_in(partition_key_view{*request.key}); !token)
+        return unexpected{token.error()};
     return at_owner(range.lower(), about,
                     [&](own_partition& own, std::size_t count) -> result<page_type> {
                       if (auto const why = gone_for(own, range, request)) return unexpected{*why};
@@ -948,7 +979,7 @@ class memory_container {
       return unexpected{refusal(own, errc::malformed, 400,
                                 "this container never gave the continuation ",
                                 std::string_view{from.text()}.substr(0, 40))};
-    if (is_history && !own.remembers(*behind))
+    if (is_history && !own.remembers(range, *behind))
       return unexpected{refusal(own, errc::position_lost, 410, "versions behind ", *behind,
                                 " are no longer kept: begin from now")};
 
@@ -1079,7 +1110,8 @@ class memory_container {
     std::string id = std::to_string(all->made);
     auto const range = join(left.who.range, right.who.range);
     auto const child = made_partition({id, range, parents_of(left, right)}, all->made);
-    child->unite(left, right);
+    child->unite(left, right,
+                 share_of(request_units_.load(std::memory_order_relaxed), all->map.size()));
     owners next{all->map, all->made + 1};
     next.map.join(range, child);
     owners_.publish(std::move(next));

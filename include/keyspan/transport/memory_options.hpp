@@ -49,7 +49,7 @@ struct memory_options {
   /// Whether a partition that has become full splits by itself.
   bool splits_when_full = false;
 
-  /// How many items a page has at most where the request leaves it to the container.
+  /// How many items a page has at most where the request leaves it to the container; 1 or more.
   std::size_t page_size = 100;
   /// Is told of every operation, split and expiry.
   event_hook on_event{};

@@ -153,7 +153,7 @@ class memory_partition {
   };
 
   memory_partition(partition<Token> what, std::uint64_t number)
-      : who{std::move(what)}, made{number} {}
+      : who{std::move(what)}, made{number}, forgotten_{{who.range, 0}} {}
 
   partition<Token> const who;
   std::uint64_t const made;  // how many partitions were made before it
@@ -185,12 +185,13 @@ class memory_partition {
         commit({{change_kind::expired, nullptr, item}}, keeps.has_value());
         ++expired;
       }
+      if (ends_.empty() || ends_.front().second != item) continue;  // swept out
       std::pop_heap(ends_.begin(), ends_.end(), later_end);
       ends_.pop_back();
     }
     if (keeps)
       while (!history_.empty() && history_.front().at < now_ - *keeps) {
-        forgotten_ = history_.front().lsn;
+        forget(history_.front());
         history_.pop_front();
       }
     return expired;
@@ -254,15 +255,17 @@ class memory_partition {
         [](happened const&) { return true; }, put);
   }
   // Whether all that follows a position is still kept.
-  bool remembers(std::uint64_t behind) const noexcept { return behind >= forgotten_; }
+  bool remembers(range_type const& range, std::uint64_t behind) const {
+    return std::none_of(forgotten_.begin(), forgotten_.end(), [&](auto const& part) {
+      return behind < part.up_to && overlaps(part.range, range);
+    });
+  }
 
   // ---- request units ---------------------------------------------------------------------------
 
   // How long to wait until there is something left of so many units a second; 0 where there is.
   std::chrono::milliseconds refill(double units_per_second) {
-    auto const passed = std::chrono::duration<double>(now_ - refilled_at_).count();
-    left_ = is_metered_ ? (std::min)(units_per_second, left_ + passed * units_per_second)
-                        : units_per_second;
+    left_ = left_at(now_, units_per_second);
     is_metered_ = true;
     refilled_at_ = now_;
     if (left_ > 0) return {};
@@ -270,6 +273,8 @@ class memory_partition {
     return std::chrono::milliseconds{static_cast<std::int64_t>((std::min)(ms, 1e12))};
   }
   void charge(double units) noexcept { left_ -= units; }
+  // There is no limit: what is used meanwhile is never paid back.
+  void forget_charges() noexcept { is_metered_ = false; }
 
   // ---- splits and merges -----------------------------------------------------------------------
 
@@ -296,14 +301,16 @@ class memory_partition {
       if (end.second->is_latest) owner(end.second->token).ends_.push_back(end);
     for (auto const& part : parts) part->begin_as(*this, parts.size());
   }
-  // Takes all that both have, which are neighbours.
-  void unite(memory_partition const& left, memory_partition const& right) {
-    begin_as(left, 1);
-    left_ += right.left_;
-    is_metered_ = left.is_metered_ || right.is_metered_;
+  // Takes all that both have, which are neighbours. Each has so many units a second, 0 for no
+  // limit, and brings what it has left of them by now.
+  void unite(memory_partition const& left, memory_partition const& right, double units_per_second) {
     lsn_ = (std::max)(left.lsn_, right.lsn_);
-    forgotten_ = (std::max)(left.forgotten_, right.forgotten_);
     now_ = (std::max)(left.now_, right.now_);
+    forgotten_ = left.forgotten_;
+    for (auto const& part : right.forgotten_) remember_less(part);
+    is_metered_ = units_per_second > 0;
+    left_ = left.left_at(now_, units_per_second) + right.left_at(now_, units_per_second);
+    refilled_at_ = now_;
     std::vector<pointer> both;
     both.reserve(left.log_.size() + right.log_.size());
     std::merge(left.log_.begin(), left.log_.end(), right.log_.begin(), right.log_.end(),
@@ -321,6 +328,11 @@ class memory_partition {
 
  private:
   using end_of_life = std::pair<wall_time, pointer>;
+  // A merge has two histories in one: what one of them has forgotten the other one may still know.
+  struct forgotten_part {
+    range_type range;
+    std::uint64_t up_to;
+  };
 
   static bool later_end(end_of_life const& a, end_of_life const& b) { return a.first > b.first; }
 
@@ -328,6 +340,26 @@ class memory_partition {
   static void make_room(Vector& in, std::size_t more) {
     if (in.capacity() - in.size() < more)
       in.reserve((std::max)(in.size() + more, in.capacity() * 2));
+  }
+
+  // What is left of so many units a second, by this time.
+  double left_at(wall_time time, double units_per_second) const {
+    if (!is_metered_) return units_per_second;
+    auto const passed = std::chrono::duration<double>(time - refilled_at_).count();
+    return (std::min)(units_per_second, left_ + passed * units_per_second);
+  }
+
+  void forget(happened const& one) noexcept {
+    for (auto& part : forgotten_)
+      if (part.range.contains(one.item->token)) part.up_to = one.lsn;
+  }
+  // Of the next part, in token order.
+  void remember_less(forgotten_part const& part) {
+    if (!forgotten_.empty() && forgotten_.back().up_to == part.up_to) {
+      forgotten_.back().range = join(forgotten_.back().range, part.range);
+    } else {
+      forgotten_.push_back(part);
+    }
   }
 
   // All of them, or where that throws none.
@@ -368,6 +400,7 @@ class memory_partition {
     }
     log_.push_back(one.now);
     if (!one.now->time_to_live) return;
+    if (*one.now->time_to_live > wall_time::max() - now_) return;  // for ever
     ends_.emplace_back(now_ + *one.now->time_to_live, one.now);
     std::push_heap(ends_.begin(), ends_.end(), later_end);
   }
@@ -375,6 +408,8 @@ class memory_partition {
     if (superseded_ < 1024 || superseded_ < log_.size() / 2) return;
     std::erase_if(log_, [](pointer const& one) { return !one->is_latest; });
     superseded_ = 0;
+    if (std::erase_if(ends_, [](end_of_life const& one) { return !one.second->is_latest; }) != 0)
+      std::make_heap(ends_.begin(), ends_.end(), later_end);
   }
 
   template <class Log, class VersionOf, class IsWanted, class Put>
@@ -422,7 +457,9 @@ class memory_partition {
   }
   void begin_as(memory_partition const& parent, std::size_t parts) {
     lsn_ = parent.lsn_;
-    forgotten_ = parent.forgotten_;
+    forgotten_.clear();
+    for (auto const& part : parent.forgotten_)
+      if (auto const own = intersection(part.range, who.range)) remember_less({*own, part.up_to});
     now_ = parent.now_;
     refilled_at_ = parent.refilled_at_;
     is_metered_ = parent.is_metered_;
@@ -434,7 +471,7 @@ class memory_partition {
   std::vector<pointer> log_{};
   std::size_t superseded_ = 0;
   std::deque<happened> history_{};
-  std::uint64_t forgotten_ = 0;  // of the history, up to this position
+  std::vector<forgotten_part> forgotten_;  // of the history, in token order
   std::vector<end_of_life> ends_{};
   std::uint64_t lsn_ = 0;
   std::uint64_t bytes_ = 0;
