@@ -2,8 +2,12 @@
 #pragma once
 
 #include <keyspan/async/awaitable.hpp>
+#include <keyspan/async/clock.hpp>
+#include <keyspan/core/error.hpp>
 #include <keyspan/core/result.hpp>
 #include <keyspan/transport/message.hpp>
+
+#include <optional>
 
 namespace keyspan {
 
@@ -32,5 +36,14 @@ concept answers_send_with_a_response = requires(T& t, request const& what) {
 /// suspends.
 template <class T>
 concept transport = answers_send_with_a_response<T>;
+
+/// Why a request is not sent at this moment: `stopped`, or `timed_out` from its deadline on; none
+/// where it is to be sent. What a transport asks before a byte goes out.
+[[nodiscard]] inline std::optional<error> refusal_of(request const& what, instant now) {
+  if (what.stop.stop_requested()) return error{errc::stopped, "stopped before it was sent"};
+  if (what.deadline && *what.deadline <= now)
+    return error{errc::timed_out, "the deadline passed before it was sent"};
+  return std::nullopt;
+}
 
 }  // namespace keyspan
