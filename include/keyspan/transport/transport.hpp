@@ -25,8 +25,8 @@ concept answers_send_with_a_response = requires(T& t, request const& what) {
 /// - Whatever the service answered is a response, whatever its status says. An error means that
 ///   there is none: `not_connected` where the request was not taken, or is a read whose connection
 ///   broke; `outcome_unknown` where it is a write that was sent and whose answer was lost;
-///   `bad_response` for an answer that is none; `timed_out` behind the deadline; `stopped`. A write
-///   that fails by the last two may have happened.
+///   `bad_response` for an answer that is none; `timed_out`, with no status, at the deadline;
+///   `stopped`. A write that fails by the last two may have happened.
 /// - A request whose stop was requested or whose deadline has passed before it is sent is not sent.
 ///   One that is stopped in flight ends soon, and leaves the transport as good as before.
 /// - It sends once: who wants a request repeated wraps the transport in `retrying`.
