@@ -393,6 +393,16 @@ TEST_CASE("an endpoint that says more than host and port is found out") {
   CHECK(finding_in_a<talkative>() ==
         "broken law: an endpoint is host and port, never a path, a query or a credential; "
         "key@localhost:8081");
+  struct with_a_path : echoing {
+    result<response> answer(request const& what) override {
+      response said = service(what);
+      said.endpoint = {"localhost:8081/echo"};
+      return said;
+    }
+  };
+  CHECK(finding_in_a<with_a_path>() ==
+        "broken law: an endpoint is host and port, never a path, a query or a credential; "
+        "localhost:8081/echo");
 }
 
 TEST_CASE("a transport that repeats keeps the laws of the one that it wraps") {
@@ -458,6 +468,20 @@ TEST_CASE("an answer that is lost among requests under way is found out") {
   CHECK(finding_in_a<losing>() ==
         "broken law: a request gets the response to it; it was under way with others: "
         "not_connected, too many at once");
+  struct losing_the_last : echoing {
+    void pass_on(std::vector<result<response>>& answers) override {
+      answers.back() = fail(errc::not_connected, "one too many");
+    }
+  };
+  CHECK(finding_in_a<losing_the_last>() ==
+        "broken law: a request gets the response to it; it was under way with others: "
+        "not_connected, one too many");
+  struct overloaded : echoing {
+    void pass_on(std::vector<result<response>>& answers) override { answers[1]->status = 503; }
+  };
+  CHECK(finding_in_a<overloaded>() ==
+        "broken law: a request gets the response to it; it was under way with others: status 503, "
+        "3000 bytes");
 }
 
 TEST_CASE("a body that is cut short is found out") {
@@ -470,6 +494,18 @@ TEST_CASE("a body that is cut short is found out") {
   };
   CHECK(finding_in_a<cutting_short>() ==
         "broken law: a body arrives as it was given; 2501 bytes were sent, 1024 came back");
+}
+
+TEST_CASE("a body that is cut short above a size is found out") {
+  struct limited : echoing {
+    result<response> answer(request const& what) override {
+      response whole = service(what);
+      whole.body.resize((std::min)(whole.body.size(), largest_body - 1));
+      return whole;
+    }
+  };
+  CHECK(finding_in_a<limited>() ==
+        "broken law: a body arrives as it was given; 5001 bytes were sent, 5000 came back");
 }
 
 TEST_CASE("a body that ends at its first zero is found out") {
@@ -530,6 +566,22 @@ TEST_CASE("a header whose value is another one is found out") {
   };
   CHECK(finding_in_a<first_of_list>() ==
         "broken law: a header arrives as it was given; a, b; c=\"d\" was sent, a came back");
+}
+
+TEST_CASE("a header whose value changes case is found out") {
+  struct lowering : echoing {
+    result<response> answer(request const& what) override {
+      response changed = service(what);
+      if (auto const value = changed.headers.find("x-echo")) {
+        std::string low{*value};
+        for (char& one : low) one = keyspan::detail::lower_case(one);
+        changed.headers.set("x-echo", low);
+      }
+      return changed;
+    }
+  };
+  CHECK(finding_in_a<lowering>() ==
+        "broken law: a header arrives as it was given; W/\"12\" was sent, w/\"12\" came back");
 }
 
 TEST_CASE("a transport that changes the request is found out") {
@@ -630,6 +682,27 @@ TEST_CASE("a transport that breaks when it is stopped in flight is found out") {
   CHECK(finding_in_a<half>() ==
         "broken law: a request that is stopped in flight ends, as stopped or with its response; "
         "stopped: status 200, 4 bytes");
+}
+
+TEST_CASE("a transport that gives the answer to what was stopped before is found out") {
+  struct lagging : echoing {
+    std::optional<error> refusal(request const& what) override {
+      if (what.stop.stop_possible()) {
+        before = std::move(last);
+        last = what.body;
+      }
+      return echoing::refusal(what);
+    }
+    result<response> cut_off() override {
+      if (before.size() != size_in_flight) return echoing::cut_off();
+      return response{.body = before};
+    }
+    std::string before{};
+    std::string last{};
+  };
+  CHECK(finding_in_a<lagging>() ==
+        "broken law: a request that is stopped in flight ends, as stopped or with its response; "
+        "stopped: status 200, 2501 bytes");
 }
 
 TEST_CASE("a transport that is of no use when it was stopped is found out") {

@@ -143,6 +143,43 @@ TEST_CASE("a wait that would go beyond the deadline is not begun") {
   CHECK(in.clock.now() == keyspan::instant{} + 200ms);
 }
 
+TEST_CASE("a wait up to the very deadline is not begun, for nothing would be sent at its end") {
+  world in;
+  in.wire.answers.assign(20, status(429, "100"));
+  auto const got = in.send({.deadline = in.clock.now() + 200ms});
+  CHECK(got->attempts == 2);
+  CHECK(got->status == 429);
+}
+
+TEST_CASE("what waits and attempts take counts against the budget") {
+  world in;
+  in.wire.answers.assign(20, status(503, "10000"));
+  CHECK(in.send({})->attempts == 4);  // at 0, 10, 20 and 30 seconds
+  CHECK(in.clock.now() == keyspan::instant{} + 30s);
+}
+
+TEST_CASE("requests that fail together do not come back together") {
+  manual_clock clock;
+  keyspan::run_loop loop;
+  scripted_transport wire{clock};
+  wire.answers = {status(503), status(503)};
+  retrying again{wire, keyspan::retry_policy{.seed = 42}, clock};
+  static_cast<void>(loop.complete(keyspan::when_all(again.send({}), again.send({})), clock));
+  REQUIRE(wire.sent.size() == 4);
+  CHECK(wire.sent[0].second == wire.sent[1].second);
+  CHECK(wire.sent[2].second != wire.sent[3].second);
+}
+
+TEST_CASE("more attempts than an answer has room for are told as the most there is") {
+  manual_clock clock;
+  keyspan::run_loop loop;
+  scripted_transport wire{clock};
+  wire.answers.assign(70'000, status(503));
+  retrying again{wire, {.most_attempts = 66'000, .first_wait = 0ns, .jitter = 0}, clock};
+  CHECK(loop.complete(again.send({}), clock)->attempts == 65'535);
+  CHECK(wire.sent.size() == 66'000);
+}
+
 keyspan::task<> stop_at(manual_clock& clock, keyspan::instant when, keyspan::stop_source by) {
   static_cast<void>(co_await clock.wait_until(when));
   by.request_stop();
@@ -196,6 +233,7 @@ struct account {
   std::vector<std::string> ids{};
   std::vector<std::string> endpoints{};
   std::vector<keyspan::instant::duration> elapsed{};
+  std::uint16_t status = 0;
   std::uint16_t substatus = 0;
 
   void operator()(keyspan::event const& one) {
@@ -203,6 +241,7 @@ struct account {
     ids.emplace_back(one.activity_id);
     endpoints.emplace_back(one.endpoint);
     elapsed.push_back(one.elapsed);
+    status = one.status;
     substatus = one.substatus;
   }
   double sum() const { return std::accumulate(charges.begin(), charges.end(), 0.0); }
@@ -306,12 +345,33 @@ TEST_CASE("a judge of one's own says what is an error") {
   CHECK(got->attempts == 2);
 }
 
+TEST_CASE("a judge is kept with what it knows, and may leave the waiting to the response") {
+  struct from {
+    std::uint16_t least = 400;
+    std::optional<error> operator()(response const& answer) const {
+      if (answer.status < least) return std::nullopt;
+      return error{errc::unavailable};
+    }
+  };
+  manual_clock clock;
+  keyspan::run_loop loop;
+  scripted_transport wire{clock};
+  wire.answers = {status(299, "700"), status(250)};
+  retrying<scripted_transport, manual_clock, from> again{
+      wire, {.jitter = 0}, clock, {}, from{.least = 299}};
+  CHECK(loop.complete(again.send({}), clock)->status == 250);
+  CHECK(clock.now() == keyspan::instant{} + 700ms);
+}
+
 TEST_CASE("what a judge leaves out is told from the response, and what it says stands") {
   struct as_late {
     std::optional<error> operator()(response const& answer) const {
       if (answer.status != 429) return std::nullopt;
       error why{errc::timed_out};  // by the service, for there is an answer
-      if (answer.headers.find("x-ms-activity-id") == "b") why.wire.substatus = 7;
+      if (answer.headers.find("x-ms-activity-id") == "b") {
+        why.wire.status = 408;
+        why.wire.substatus = 7;
+      }
       return why;
     }
   };
@@ -325,6 +385,7 @@ TEST_CASE("what a judge leaves out is told from the response, and what it says s
   auto const got = loop.complete(again.send({}), clock);
   CHECK(got->attempts == 2);
   CHECK(told.sum() == 1.75);
+  CHECK(told.status == 408);
   CHECK(told.substatus == 7);
   CHECK(told.endpoints == std::vector<std::string>{"localhost:8081", "localhost:8081"});
 }

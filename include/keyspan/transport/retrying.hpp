@@ -29,8 +29,8 @@ concept response_judge = requires(J const& judge, response const& answer) {
 
 /// Sends a request again, after a wait, as long as a `retry_policy` says so, and answers with what
 /// the last attempt gave: a response, error statuses included, or an error; each says how many
-/// attempts there were, and what they cost together. A wait that would go beyond the request's
-/// deadline is not begun. What a judge leaves out of an error's wire details, `details_of` says.
+/// attempts there were, and what they cost together. A wait up to the request's deadline or
+/// beyond it is not begun. What a judge leaves out of an error's wire details, `details_of` says.
 ///
 /// The one owner of repetitions at an endpoint: what is below it sends once, what is above it
 /// chooses another endpoint. Transport and clock outlive it. As safe as they are to use from
@@ -87,7 +87,7 @@ class retrying {
       instant const now = clock_->now();
       failed.elapsed = now - began;
       auto const wait = wait_before_retry(policy_, failed);
-      if (!wait || (what.deadline && instant_after(now, *wait) > *what.deadline)) {
+      if (!wait || (what.deadline && instant_after(now, *wait) >= *what.deadline)) {
         tell(what, began, event_kind::failed, said, why->code);
         why->wire.charge = charge;
         if (!answer) answer = unexpected{*why};
