@@ -204,9 +204,10 @@ TEST_CASE("a transport that suspends, answers out of order and can be stopped ke
 }
 
 // The whole of the check, with all that a service may be asked to do.
-finding look_closely_at(echoing& wire) {
+template <class Wire>
+finding look_closely_at(Wire& wire, echo_service const& service) {
   return check_transport(wire, &posted,
-                         {.served = [&] { return wire.service.served; },
+                         {.served = [&] { return service.served; },
                           .at_once = at_once,
                           .largest_body = largest_body,
                           .refused = [] { return request{.target = "/refused"}; },
@@ -219,12 +220,12 @@ finding look_closely_at(echoing& wire) {
 template <class Wire>
 std::string close_finding_in_a() {
   Wire wire;
-  return std::string{look_closely_at(wire).text()};
+  return std::string{look_closely_at(wire, wire.service).text()};
 }
 
 TEST_CASE("a transport to a service that also refuses and is silent keeps the laws") {
   echoing wire;
-  holds(look_closely_at(wire));
+  holds(look_closely_at(wire, wire.service));
 }
 
 TEST_CASE("a transport that makes an error of a refusal is found out") {
@@ -409,10 +410,7 @@ TEST_CASE("a transport that repeats keeps the laws of the one that it wraps") {
   echoing wire;
   keyspan::manual_clock clock;
   keyspan::retrying patient{wire, keyspan::retry_policy{}, clock};
-  holds(check_transport(patient, &posted,
-                        {.served = [&] { return wire.service.served; },
-                         .at_once = at_once,
-                         .largest_body = largest_body}));
+  holds(look_closely_at(patient, wire.service));
 }
 
 TEST_CASE("a transport that is stopped too late to be cut off may give its response") {
