@@ -108,12 +108,14 @@ bool is_throttled() {
 // in a program, and one with faults in a test.
 template <class Container, keyspan::clock Clock>
 keyspan::task<keyspan::result<int>> save(Container& to, Clock& by, review one) {
+  auto const began = by.now();
   for (int attempts = 1;; ++attempts) {
     auto asked = to.upsert(one);
     auto const answer = co_await std::move(asked);
     if (answer) co_return attempts;
     keyspan::failed_attempt const failed{.attempts = attempts,
                                          .why = answer.error(),
+                                         .elapsed = by.now() - began,
                                          .kind = keyspan::request_kind::repeatable_write};
     auto const wait = keyspan::wait_before_retry(keyspan::retry_policy{}, failed);
     if (!wait) co_return keyspan::unexpected{answer.error()};

@@ -6,17 +6,14 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <functional>
 #include <iostream>
 #include <mutex>
-#include <optional>
+#include <queue>
 #include <string>
 #include <thread>
 #include <utility>
 
-using keyspan::errc;
-using keyspan::error;
 using keyspan::request;
 using keyspan::response;
 using keyspan::result;
@@ -30,56 +27,47 @@ class worker_transport {
  public:
   explicit worker_transport(std::function<response(request const&)> service)
       : service_{std::move(service)}, worker_{[this] { work(); }} {}
-  worker_transport(worker_transport const&) = delete;
-  worker_transport& operator=(worker_transport const&) = delete;
   ~worker_transport() {
-    hand_over(std::nullopt);
+    hand_over({});
     worker_.join();
   }
 
-  auto send(request const& what) {
-    return keyspan::completion_of<result<response>>(
-        [this, &what](auto done) { hand_over(job{&what, done}); });
-  }
-
- private:
-  // The request lives until the send is done, and who waits for it goes on where `done` is called.
-  struct job {
-    request const* what;
-    keyspan::completer<result<response>> done;
-  };
-
-  void hand_over(std::optional<job> one) {
-    std::lock_guard const lock{mutex_};
-    jobs_.push_back(std::move(one));
-    arrived_.notify_one();
-  }
-  std::optional<job> next() {
-    std::unique_lock lock{mutex_};
-    arrived_.wait(lock, [this] { return !jobs_.empty(); });
-    std::optional<job> first = std::move(jobs_.front());
-    jobs_.pop_front();
-    return first;
-  }
-  void work() {
-    while (auto const one = next()) one->done(answer_to(*one->what));
-  }
   // [region: answer]
-  result<response> answer_to(request const& what) {
-    if (what.stop.stop_requested()) return keyspan::fail(errc::stopped, "not sent");
-    if (what.deadline && *what.deadline <= std::chrono::steady_clock::now())
-      return keyspan::fail(errc::timed_out, "the deadline passed before it was sent");
+  keyspan::task<result<response>> send(request const& what) {
+    co_await keyspan::completion_of<void>([this](auto done) { hand_over(done); });
+    // From here on this is the worker's thread.
+    if (auto const why = keyspan::refusal_of(what, std::chrono::steady_clock::now()))
+      co_return keyspan::unexpected{*why};
     response answer = service_(what);
     answer.endpoint = std::string_view{"worker"};
-    return answer;
+    co_return answer;
   }
   // [end: answer]
+
+ private:
+  using turn = std::function<void()>;  // an empty one is the end of work
+
+  void hand_over(turn next) {
+    std::lock_guard const lock{mutex_};
+    turns_.push(std::move(next));
+    arrived_.notify_one();
+  }
+  void work() {
+    while (turn const now = next()) now();
+  }
+  turn next() {
+    std::unique_lock lock{mutex_};
+    arrived_.wait(lock, [this] { return !turns_.empty(); });
+    turn first = std::move(turns_.front());
+    turns_.pop();
+    return first;
+  }
 
   std::function<response(request const&)> service_;
   std::mutex mutex_{};
   std::condition_variable arrived_{};
-  std::deque<std::optional<job>> jobs_{};  // none is the end of work
-  std::thread worker_;                     // the last, so that it finds all the others
+  std::queue<turn> turns_{};
+  std::thread worker_;  // the last, so that it finds all the others
 };
 static_assert(keyspan::transport<worker_transport>);
 // [end: transport]

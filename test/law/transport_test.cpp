@@ -16,6 +16,7 @@
 #include <support/check.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -23,6 +24,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -50,7 +52,8 @@ struct echo_service {
 
   response operator()(request const& what) {
     ++served;
-    response answer{.body = what.body};
+    if (what.target == "/refused") return {.status = 404, .body = "no such thing"};
+    response answer{.body = what.body, .endpoint = {"[::1]:8081"}};
     if (auto const echo = what.headers.find("x-echo")) answer.headers.add("X-Echo", *echo);
     return answer;
   }
@@ -129,7 +132,15 @@ class echoing {
       return error{errc::timed_out, "not sent"};
     return std::nullopt;
   }
-  virtual result<response> answer(request const& what) { return service(what); }
+  virtual result<response> answer(request const& what) {
+    return what.target == "/unanswered" ? late(what) : service(what);
+  }
+  // Nobody has answered until the deadline.
+  virtual result<response> late(request const& what) {
+    static_cast<void>(service(what));
+    std::this_thread::sleep_until(*what.deadline);
+    return fail(errc::timed_out, "nobody answered");
+  }
   // Answers that were under way together, in the order of their requests.
   virtual void pass_on(std::vector<result<response>>&) {}
   virtual result<response> cut_off() { return fail(errc::stopped, "cut off"); }
@@ -192,14 +203,214 @@ TEST_CASE("a transport that suspends, answers out of order and can be stopped ke
   CHECK(wire.service.served > 20);
 }
 
+// The whole of the check, with all that a service may be asked to do.
+template <class Wire>
+finding look_closely_at(Wire& wire, echo_service const& service) {
+  return check_transport(wire, &posted,
+                         {.served = [&] { return service.served; },
+                          .at_once = at_once,
+                          .largest_body = largest_body,
+                          .refused = [] { return request{.target = "/refused"}; },
+                          .unanswered =
+                              [] {
+                                return request{.target = "/unanswered",
+                                               .body = std::string(size_in_flight, 'u')};
+                              }});
+}
+template <class Wire>
+std::string close_finding_in_a() {
+  Wire wire;
+  return std::string{look_closely_at(wire, wire.service).text()};
+}
+
+TEST_CASE("a transport to a service that also refuses and is silent keeps the laws") {
+  echoing wire;
+  holds(look_closely_at(wire, wire.service));
+}
+
+TEST_CASE("a transport that makes an error of a refusal is found out") {
+  struct judging : echoing {
+    result<response> answer(request const& what) override {
+      auto got = echoing::answer(what);
+      if (got && got->status == 404) return fail(errc::not_found, "no such thing");
+      return got;
+    }
+  };
+  CHECK(close_finding_in_a<judging>() ==
+        "broken law: an answer is a response, whatever its status says; the service refused: "
+        "not_found, no such thing");
+  CHECK(finding_in_a<judging>().empty());
+  struct glossing_over : echoing {
+    result<response> answer(request const& what) override {
+      auto got = echoing::answer(what);
+      if (got) got->status = 200;
+      return got;
+    }
+  };
+  CHECK(close_finding_in_a<glossing_over>() ==
+        "broken law: an answer is a response, whatever its status says; the service refused: "
+        "status 200, 13 bytes");
+}
+
+TEST_CASE("a transport that is of no use when it was refused is found out") {
+  struct giving_up : echoing {
+    std::optional<error> refusal(request const& what) override {
+      if (is_refused) return error{errc::not_connected, "closed for good"};
+      is_refused = what.target == "/refused";
+      return echoing::refusal(what);
+    }
+    bool is_refused = false;
+  };
+  CHECK(close_finding_in_a<giving_up>() ==
+        "broken law: a transport is as good as before when it has failed; a request behind it: "
+        "not_connected, closed for good");
+}
+
+TEST_CASE("a transport that waits on although it was stopped is found out") {
+  struct deaf : echoing {
+    result<response> cut_off() override { return response{.body = "at last"}; }
+    std::optional<error> refusal(request const& what) override {
+      // What is stopped in flight with the others it gives up as it should.
+      if (what.stop.stop_possible() && what.target != "/unanswered")
+        return error{errc::stopped, "at once"};
+      return echoing::refusal(what);
+    }
+  };
+  CHECK(close_finding_in_a<deaf>() ==
+        "broken law: a request that nobody answers ends when it is stopped; stopped: status 200, "
+        "7 bytes");
+  CHECK(finding_in_a<deaf>().empty());
+}
+
+TEST_CASE("a transport that waits on behind the deadline is found out") {
+  struct patient : echoing {
+    result<response> late(request const&) override { return response{.body = "at last"}; }
+  };
+  CHECK(close_finding_in_a<patient>() ==
+        "broken law: a request that nobody answers ends at its deadline; timed_out: status 200, "
+        "7 bytes");
+  CHECK(finding_in_a<patient>().empty());
+}
+
+TEST_CASE("a transport whose deadline looks like a service's own is found out") {
+  struct with_a_status : echoing {
+    std::optional<error> refusal(request const& what) override {
+      auto why = echoing::refusal(what);
+      if (why && why->code == errc::timed_out) why->wire.status = 408;
+      return why;
+    }
+  };
+  CHECK(finding_in_a<with_a_status>() ==
+        "broken law: a request whose deadline has passed is not sent; timed_out: timed_out with "
+        "status 408");
+  struct late_with_a_status : echoing {
+    result<response> late(request const&) override {
+      error why{errc::timed_out};
+      why.wire.status = 408;
+      return keyspan::unexpected{why};
+    }
+  };
+  CHECK(close_finding_in_a<late_with_a_status>() ==
+        "broken law: a request that nobody answers ends at its deadline; timed_out: timed_out with "
+        "status 408");
+}
+
+TEST_CASE("a transport that is of no use when nobody has answered is found out") {
+  struct stuck_by_stop : echoing {
+    std::optional<error> refusal(request const& what) override {
+      if (is_stuck) return error{errc::not_connected, "still waiting"};
+      is_stuck = what.target == "/unanswered" && !what.deadline;
+      return echoing::refusal(what);
+    }
+    bool is_stuck = false;
+  };
+  struct stuck_by_deadline : echoing {
+    std::optional<error> refusal(request const& what) override {
+      if (is_stuck) return error{errc::not_connected, "still waiting"};
+      is_stuck = what.target == "/unanswered" && what.deadline;
+      return echoing::refusal(what);
+    }
+    bool is_stuck = false;
+  };
+  for (std::string const& found :
+       {close_finding_in_a<stuck_by_stop>(), close_finding_in_a<stuck_by_deadline>()})
+    CHECK(found ==
+          "broken law: a transport is as good as before when it has failed; a request behind it: "
+          "not_connected, still waiting");
+}
+
+// Takes its time until it sends, on a thread for each request, and looks at the token only then.
+class slow_to_send {
+ public:
+  auto send(request const& what) {
+    return keyspan::completion_of<result<response>>([this, &what](auto done) {
+      threads_.emplace_back([this, &what, done] {
+        if (what.target == "/unanswered")
+          std::this_thread::sleep_for(std::chrono::milliseconds{20});
+        if (auto const why = keyspan::refusal_of(what, std::chrono::steady_clock::now()))
+          return done(keyspan::unexpected{*why});
+        done(answer(what));
+      });
+    });
+  }
+  ~slow_to_send() {
+    for (std::thread& one : threads_) one.join();
+  }
+  std::size_t served() const { return served_; }
+
+ private:
+  response answer(request const& what) {
+    ++served_;
+    response given{.body = what.body};
+    if (auto const echo = what.headers.find("x-echo")) given.headers.add("x-echo", *echo);
+    return given;
+  }
+
+  std::vector<std::thread> threads_{};
+  std::atomic<std::size_t> served_{0};
+};
+
+TEST_CASE("a request is on its way when it is stopped, where the service counts") {
+  slow_to_send wire;
+  auto const found =
+      check_transport(wire, &posted,
+                      {.served = [&] { return wire.served(); },
+                       .at_once = at_once,
+                       .largest_body = largest_body,
+                       .unanswered = [] { return request{.target = "/unanswered"}; }});
+  CHECK(found.text() ==
+        "broken law: a request that nobody answers ends when it is stopped; stopped: status 200, "
+        "0 bytes");
+}
+
+TEST_CASE("an endpoint that says more than host and port is found out") {
+  struct talkative : echoing {
+    result<response> answer(request const& what) override {
+      response said = service(what);
+      said.endpoint = {"key@localhost:8081"};
+      return said;
+    }
+  };
+  CHECK(finding_in_a<talkative>() ==
+        "broken law: an endpoint is host and port, never a path, a query or a credential; "
+        "key@localhost:8081");
+  struct with_a_path : echoing {
+    result<response> answer(request const& what) override {
+      response said = service(what);
+      said.endpoint = {"localhost:8081/echo"};
+      return said;
+    }
+  };
+  CHECK(finding_in_a<with_a_path>() ==
+        "broken law: an endpoint is host and port, never a path, a query or a credential; "
+        "localhost:8081/echo");
+}
+
 TEST_CASE("a transport that repeats keeps the laws of the one that it wraps") {
   echoing wire;
   keyspan::manual_clock clock;
   keyspan::retrying patient{wire, keyspan::retry_policy{}, clock};
-  holds(check_transport(patient, &posted,
-                        {.served = [&] { return wire.service.served; },
-                         .at_once = at_once,
-                         .largest_body = largest_body}));
+  holds(look_closely_at(patient, wire.service));
 }
 
 TEST_CASE("a transport that is stopped too late to be cut off may give its response") {
@@ -255,6 +466,20 @@ TEST_CASE("an answer that is lost among requests under way is found out") {
   CHECK(finding_in_a<losing>() ==
         "broken law: a request gets the response to it; it was under way with others: "
         "not_connected, too many at once");
+  struct losing_the_last : echoing {
+    void pass_on(std::vector<result<response>>& answers) override {
+      answers.back() = fail(errc::not_connected, "one too many");
+    }
+  };
+  CHECK(finding_in_a<losing_the_last>() ==
+        "broken law: a request gets the response to it; it was under way with others: "
+        "not_connected, one too many");
+  struct overloaded : echoing {
+    void pass_on(std::vector<result<response>>& answers) override { answers[1]->status = 503; }
+  };
+  CHECK(finding_in_a<overloaded>() ==
+        "broken law: a request gets the response to it; it was under way with others: status 503, "
+        "3000 bytes");
 }
 
 TEST_CASE("a body that is cut short is found out") {
@@ -267,6 +492,18 @@ TEST_CASE("a body that is cut short is found out") {
   };
   CHECK(finding_in_a<cutting_short>() ==
         "broken law: a body arrives as it was given; 2501 bytes were sent, 1024 came back");
+}
+
+TEST_CASE("a body that is cut short above a size is found out") {
+  struct limited : echoing {
+    result<response> answer(request const& what) override {
+      response whole = service(what);
+      whole.body.resize((std::min)(whole.body.size(), largest_body - 1));
+      return whole;
+    }
+  };
+  CHECK(finding_in_a<limited>() ==
+        "broken law: a body arrives as it was given; 5001 bytes were sent, 5000 came back");
 }
 
 TEST_CASE("a body that ends at its first zero is found out") {
@@ -327,6 +564,22 @@ TEST_CASE("a header whose value is another one is found out") {
   };
   CHECK(finding_in_a<first_of_list>() ==
         "broken law: a header arrives as it was given; a, b; c=\"d\" was sent, a came back");
+}
+
+TEST_CASE("a header whose value changes case is found out") {
+  struct lowering : echoing {
+    result<response> answer(request const& what) override {
+      response changed = service(what);
+      if (auto const value = changed.headers.find("x-echo")) {
+        std::string low{*value};
+        for (char& one : low) one = keyspan::detail::lower_case(one);
+        changed.headers.set("x-echo", low);
+      }
+      return changed;
+    }
+  };
+  CHECK(finding_in_a<lowering>() ==
+        "broken law: a header arrives as it was given; W/\"12\" was sent, w/\"12\" came back");
 }
 
 TEST_CASE("a transport that changes the request is found out") {
@@ -427,6 +680,27 @@ TEST_CASE("a transport that breaks when it is stopped in flight is found out") {
   CHECK(finding_in_a<half>() ==
         "broken law: a request that is stopped in flight ends, as stopped or with its response; "
         "stopped: status 200, 4 bytes");
+}
+
+TEST_CASE("a transport that gives the answer to what was stopped before is found out") {
+  struct lagging : echoing {
+    std::optional<error> refusal(request const& what) override {
+      if (what.stop.stop_possible()) {
+        before = std::move(last);
+        last = what.body;
+      }
+      return echoing::refusal(what);
+    }
+    result<response> cut_off() override {
+      if (before.size() != size_in_flight) return echoing::cut_off();
+      return response{.body = before};
+    }
+    std::string before{};
+    std::string last{};
+  };
+  CHECK(finding_in_a<lagging>() ==
+        "broken law: a request that is stopped in flight ends, as stopped or with its response; "
+        "stopped: status 200, 2501 bytes");
 }
 
 TEST_CASE("a transport that is of no use when it was stopped is found out") {

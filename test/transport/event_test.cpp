@@ -28,6 +28,13 @@ TEST_CASE("an event reads as a line, and says nothing that is not there") {
               .wait = 119'000'001ns}
             .to_text() ==
         "repeating GET from localhost:8081: throttled, status 429, after 2 attempts, in 120 ms");
+  CHECK(event{.kind = event_kind::failed,
+              .operation = "GET",
+              .status = 410,
+              .code = keyspan::errc::range_gone,
+              .substatus = 1002,
+              .activity_id = "6d8c-07c2"}
+            .to_text() == "failed GET: range_gone, status 410/1002, activity 6d8c-07c2");
   CHECK(event{.kind = event_kind::split, .partition = "0", .items = 2}.to_text() ==
         "split in 0: 2 items");
   CHECK(event{}.to_text() == "answered");

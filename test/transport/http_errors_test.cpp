@@ -67,6 +67,42 @@ TEST_CASE("how long to wait is read in milliseconds, or in seconds, and never gu
   CHECK(wait_of({}) == 0);
 }
 
+TEST_CASE("what a response says of itself is read from its headers") {
+  response answer{.status = 410,
+                  .headers = {{"X-MS-SubStatus", "1002"},
+                              {"x-ms-activity-id", "6d8c07c2-5bc3-4a53-8e7b-3f7b0d1e9a10"},
+                              {"x-ms-request-charge", "2.29"}},
+                  .attempts = 2,
+                  .endpoint = {"localhost:8081"}};
+  keyspan::wire_details const wanted{.status = 410,
+                                     .substatus = 1002,
+                                     .attempts = 2,
+                                     .charge = 2.29,
+                                     .activity_id = {"6d8c07c2-5bc3-4a53-8e7b-3f7b0d1e9a10"},
+                                     .endpoint = {"localhost:8081"}};
+  CHECK(keyspan::details_of(answer) == wanted);
+  CHECK(http_errors{}(answer)->wire == wanted);
+  answer.charge = 12;  // of more attempts than this one
+  CHECK(keyspan::details_of(answer).charge == 12);
+  answer.status = 200;
+  CHECK(keyspan::details_of(answer).substatus == 1002);
+}
+
+TEST_CASE("headers that cannot be read say nothing") {
+  for (std::string_view const text : {"", "-1", "65536", "1e300", "many", "0x10"}) {
+    auto const said =
+        keyspan::details_of(response{.headers = {{"x-ms-substatus", std::string{text}}}});
+    CHECK(said.substatus == 0);
+  }
+  for (std::string_view const text : {"", "-1", "dear", "nan"}) {
+    auto const said =
+        keyspan::details_of(response{.headers = {{"x-ms-request-charge", std::string{text}}}});
+    CHECK(said.charge == 0);
+  }
+  CHECK(keyspan::details_of(response{.headers = {{"x-ms-substatus", "65535"}}}).substatus ==
+        65'535);
+}
+
 TEST_CASE("the example of http_errors reads as it should") {
   // [region: example]
   keyspan::response const answer{.status = 429, .headers = {{"Retry-After", "3"}}};

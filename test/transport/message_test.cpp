@@ -19,6 +19,11 @@ TEST_CASE("a header is found whatever the case of its name") {
     CHECK(headers.find(name) == "\"7\"");  // the first one
   CHECK(headers.find("X-MS-Request-Charge") == "2.5");
   CHECK(headers.find("x-ms-request-charg") == std::nullopt);
+  CHECK(headers.find("etags") == std::nullopt);
+  header_list const letters{{"AZ-az", "1"}, {"[", "2"}, {"@", "3"}};
+  CHECK(letters.find("az-AZ") == "1");
+  CHECK(letters.find("{") == std::nullopt);  // as far from [ as a letter from its capital
+  CHECK(letters.find("`") == std::nullopt);
   CHECK(headers.find("") == std::nullopt);
   CHECK(headers.find("\xC5TAG") == std::nullopt);
 }

@@ -68,6 +68,11 @@ constexpr bool waits_double_up_to_the_longest() {
   check(!wait_before_retry(steady, failing(10, why)));
   retry_policy const patient{
       .most_attempts = 1'000'000, .longest_wait = (instant::duration::max)(), .jitter = 0};
+  retry_policy const hurried{.first_wait = 3s, .longest_wait = 2s, .jitter = 0};
+  check(wait_before_retry(hurried, failing(1, why)) == 2s);
+  // No wait doubles to no wait, and takes no longer for being asked so late.
+  retry_policy const at_once{.most_attempts = 2'000'000'000, .first_wait = 0s, .jitter = 0};
+  check(wait_before_retry(at_once, failing(1'999'999'999, why)) == 0s);
   check(!wait_before_retry(patient, failing(500'000, why)));  // beyond its budget, and no overflow
   return true;
 }
@@ -113,6 +118,8 @@ TEST_CASE("a jitter adds up to its share, differs from request to request, and i
   CHECK(*waits.begin() < 41ms);
   CHECK(*waits.rbegin() > 49ms);
   auto const failed = failing(3, error{errc::unavailable});
+  CHECK(wait_before_retry(policy, failing(8, error{errc::unavailable})) !=
+        wait_before_retry(policy, failing(9, error{errc::unavailable})));  // both of a second
   retry_policy const other{.seed = 43};
   CHECK(wait_before_retry(policy, failed) != wait_before_retry(other, failed));
 }

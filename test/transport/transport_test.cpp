@@ -1,5 +1,7 @@
 // test/transport/transport_test.cpp — what is a transport, and what is none.
+#include <keyspan/async/clock.hpp>
 #include <keyspan/async/ready.hpp>
+#include <keyspan/async/stop_token.hpp>
 #include <keyspan/async/sync_wait.hpp>
 #include <keyspan/async/task.hpp>
 #include <keyspan/core/error.hpp>
@@ -45,10 +47,9 @@ class local_service {
       : answer_{std::move(answer)} {}
 
   keyspan::ready<result<response>> send(request const& what) {
-    if (what.stop.stop_requested()) return keyspan::fail(keyspan::errc::stopped, "not sent");
-    if (what.deadline && *what.deadline <= std::chrono::steady_clock::now())
-      return keyspan::fail(keyspan::errc::timed_out, "not sent");
-    return answer_(what);
+    if (auto const why = keyspan::refusal_of(what, std::chrono::steady_clock::now()))
+      return result<response>{keyspan::unexpected{*why}};
+    return result<response>{answer_(what)};
   }
 
  private:
@@ -60,6 +61,30 @@ static_assert(keyspan::transport<local_service>);
 TEST_CASE("a service in this process is a transport") {
   local_service shop{[](request const& what) { return response{.body = what.target}; }};
   CHECK(keyspan::sync_wait(shop.send({.target = "/a"}))->body == "/a");
+}
+
+TEST_CASE("a request is refused once it was stopped, and from its deadline on") {
+  keyspan::instant const noon{std::chrono::hours{12}};
+  constexpr std::chrono::nanoseconds moment{1};
+  request what{};
+  CHECK_FALSE(keyspan::refusal_of(what, noon));
+  what.deadline = noon;
+  CHECK_FALSE(keyspan::refusal_of(what, noon - moment));
+  auto const late = keyspan::refusal_of(what, noon);
+  REQUIRE(late);
+  CHECK(late->code == keyspan::errc::timed_out);
+  CHECK(late->wire.status == 0);  // else it would count as a service's own
+  CHECK_FALSE(late->text.empty());
+
+  keyspan::stop_source stopping;
+  what.stop = stopping.token();
+  CHECK_FALSE(keyspan::refusal_of(what, noon - moment));
+  stopping.request_stop();
+  for (auto const at : {noon - moment, noon}) {
+    auto const why = keyspan::refusal_of(what, at);
+    REQUIRE(why);
+    CHECK(why->code == keyspan::errc::stopped);
+  }
 }
 
 }  // namespace

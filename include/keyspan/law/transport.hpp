@@ -17,12 +17,15 @@
 #include <keyspan/transport/transport.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -38,6 +41,14 @@ struct transport_options {
   std::size_t at_once = 8;
   /// The largest body that is sent.
   std::size_t largest_body = 300'000;
+  /// Makes a request that the service answers with an error: 404, say. Where it is given, the check
+  /// sees as well that such an answer is a response.
+  std::function<request()> refused{};
+  /// Makes a request that the service leaves unanswered for a second or longer, and answers others
+  /// meanwhile. Where it is given, the check sees as well that a stop and a deadline end it. One
+  /// that is ended by neither, and never answered, lets the check wait for ever. `served` is then
+  /// asked while the service may count.
+  std::function<request()> unanswered{};
 };
 
 }  // namespace law
@@ -64,6 +75,14 @@ class transport_check {
       "a request whose deadline has passed is not sent";
   static constexpr std::string_view flight_law =
       "a request that is stopped in flight ends, as stopped or with its response";
+  static constexpr std::string_view status_law =
+      "an answer is a response, whatever its status says";
+  static constexpr std::string_view endpoint_law =
+      "an endpoint is host and port, never a path, a query or a credential";
+  static constexpr std::string_view stop_waiting_law =
+      "a request that nobody answers ends when it is stopped";
+  static constexpr std::string_view end_waiting_law =
+      "a request that nobody answers ends at its deadline";
   static constexpr std::string_view after_law =
       "a transport is as good as before when it has failed";
 
@@ -77,7 +96,10 @@ class transport_check {
     if (auto found = check_at_once(); !found) return found;
     if (auto found = check_stopped_before(); !found) return found;
     if (auto found = check_deadline(); !found) return found;
-    return check_stopped_in_flight();
+    if (auto found = check_stopped_in_flight(); !found) return found;
+    if (options_.refused)
+      if (auto found = check_refused(); !found) return found;
+    return options_.unanswered ? check_unanswered() : finding{};
   }
 
  private:
@@ -96,8 +118,17 @@ class transport_check {
   }
   static finding refused(std::string_view law, std::string_view about,
                          result<response> const& got) {
-    if (!got) return finding{law, about, ": ", name_of(got.error().code), ", ", got.error().text};
+    if (!got) {
+      error const& why = got.error();
+      if (why.wire.status == 0) return finding{law, about, ": ", name_of(why.code), ", ", why.text};
+      return finding{law, about, ": ", name_of(why.code), " with status ", why.wire.status};
+    }
     return finding{law, about, ": status ", got->status, ", ", got->body.size(), " bytes"};
+  }
+  // A deadline is told from a service's own 408 by its having no status.
+  static bool ended_as(errc wanted, result<response> const& got) {
+    return !got && got.error().code == wanted &&
+           (wanted != errc::timed_out || got.error().wire.status == 0);
   }
   static bool is_echo(result<response> const& got, std::string const& body) {
     return got && got->status >= 200 && got->status < 300 && got->body == body;
@@ -119,6 +150,8 @@ class transport_check {
                        got->body.size(), " came back", got->body.size() == size ? ", others" : ""};
       if (options_.served && options_.served() - before != 1)
         return finding{once_law, "the service saw ", options_.served() - before, " of it"};
+      if (got->endpoint.view().find_first_of("/?#@") != std::string_view::npos)
+        return finding{endpoint_law, got->endpoint};
     }
     return {};
   }
@@ -171,7 +204,7 @@ class transport_check {
   finding not_sent(std::string_view law, request const& asked, errc wanted) {
     std::size_t const before = options_.served ? options_.served() : 0;
     result<response> const got = sent(asked);
-    if (got || got.error().code != wanted) return refused(law, name_of(wanted), got);
+    if (!ended_as(wanted, got)) return refused(law, name_of(wanted), got);
     if (options_.served && options_.served() != before)
       return finding{law, "the service saw ", options_.served() - before, " of it"};
     return still_good();
@@ -194,6 +227,38 @@ class transport_check {
       if (auto found = still_good(); !found) return found;
     }
     return {};
+  }
+  finding check_refused() {
+    result<response> const got = sent(options_.refused());
+    if (!got || (got->status >= 200 && got->status < 300))
+      return refused(status_law, "the service refused", got);
+    return still_good();
+  }
+
+  // Stops what is on its way to the service by now.
+  task<> stop_once_served(stop_source by, std::size_t before) {
+    auto const give_up = std::chrono::steady_clock::now() + std::chrono::seconds{1};
+    while (options_.served && options_.served() == before &&
+           std::chrono::steady_clock::now() < give_up)
+      std::this_thread::yield();
+    by.request_stop();
+    co_return;
+  }
+  finding check_unanswered() {
+    std::size_t const before = options_.served ? options_.served() : 0;
+    stop_source stopping;
+    request asked = options_.unanswered();
+    asked.stop = stopping.token();
+    auto const both = sync_wait(when_all(one_of_many(asked), stop_once_served(stopping, before)));
+    result<response> const& stopped = std::get<0>(both);
+    if (!ended_as(errc::stopped, stopped)) return refused(stop_waiting_law, "stopped", stopped);
+    if (auto found = still_good(); !found) return found;
+
+    request late = options_.unanswered();
+    late.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds{50};
+    result<response> const got = sent(late);
+    if (!ended_as(errc::timed_out, got)) return refused(end_waiting_law, "timed_out", got);
+    return still_good();
   }
   finding still_good() {
     result<response> const got = sent(made("again"));

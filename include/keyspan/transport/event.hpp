@@ -55,7 +55,7 @@ struct event {
   std::string_view endpoint{};
   /// How many documents it was about.
   std::size_t items = 0;
-  /// In request units.
+  /// In request units, and told once: the charges of all events add up.
   double charge = 0;
   int attempts = 1;
   std::uint16_t status = 0;
@@ -63,6 +63,11 @@ struct event {
   std::optional<errc> code{};
   /// How long it will be until the next attempt.
   instant::duration wait{};
+  /// How long it took until now, attempts and waits together; 0 where nobody measures it.
+  instant::duration elapsed{};
+  std::uint16_t substatus = 0;
+  /// What the service calls the operation in its own records.
+  std::string_view activity_id{};
 
   /// "repeating GET from localhost:8081: throttled, status 429, after 2 attempts, in 120 ms".
   inline_text<320> to_text() const {
@@ -77,7 +82,12 @@ struct event {
       separator = ", ";
     };
     if (code) detail(name_of(*code));
-    if (status != 0) detail("status ", status);
+    if (status != 0 && substatus != 0) {
+      detail("status ", status, "/", substatus);
+    } else if (status != 0) {
+      detail("status ", status);
+    }
+    if (!activity_id.empty()) detail("activity ", activity_id);
     if (items != 0) detail(items, items == 1 ? " item" : " items");
     if (attempts > 1) detail("after ", attempts, " attempts");
     if (kind == event_kind::repeating)

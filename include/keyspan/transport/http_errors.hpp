@@ -1,4 +1,5 @@
-// keyspan/transport/http_errors.hpp — which responses are errors, by what HTTP says of a status.
+// keyspan/transport/http_errors.hpp — which responses are errors, by what HTTP says of a status,
+// and what they say of themselves in their headers.
 #pragma once
 
 #include <keyspan/core/error.hpp>
@@ -14,13 +15,18 @@ namespace keyspan {
 
 namespace detail {
 
-// Milliseconds, of a text that may have a fraction; 0 where it is no number above 0.
-inline std::uint32_t waiting_ms(std::string_view text, double unit_ms) {
+// What a header says; 0 where it is not there, or is no number above 0.
+inline double amount_in(header_list const& headers, std::string_view name) {
+  auto const text = headers.find(name);
+  if (!text) return 0;
+  auto const number = read_number(*text);
+  return number && *number > 0 ? *number : 0;
+}
+
+// Never too soon.
+inline std::uint32_t whole_ms(double ms) {
   constexpr double most = 4'294'967'295.0;
-  auto const number = read_number(text);
-  if (!number || !(*number > 0)) return 0;
-  double const ms = std::ceil(*number * unit_ms);
-  return ms < most ? static_cast<std::uint32_t>(ms) : static_cast<std::uint32_t>(most);
+  return ms < most ? static_cast<std::uint32_t>(std::ceil(ms)) : static_cast<std::uint32_t>(most);
 }
 
 constexpr errc errc_of_status(std::uint16_t status) {
@@ -57,23 +63,36 @@ constexpr errc errc_of_status(std::uint16_t status) {
 
 }  // namespace detail
 
-/// Says what error a response is, or none: by its status alone, and how long to wait before the
-/// next attempt by `x-ms-retry-after-ms` or `retry-after`, in seconds. What else a service says in
-/// its headers and its body, a judge of its own reads.
+/// What a response says beside its body: its status, attempts and endpoint, and what stands in the
+/// headers `x-ms-substatus`, `x-ms-activity-id`, `x-ms-request-charge`, and `x-ms-retry-after-ms`
+/// or `retry-after`, in seconds. What is not there, or cannot be read, is 0 or empty. A charge that
+/// the response has been given already counts for more than the header.
+[[nodiscard]] inline wire_details details_of(response const& answer) {
+  wire_details said;
+  said.status = answer.status;
+  double const substatus = detail::amount_in(answer.headers, "x-ms-substatus");
+  if (substatus <= 65'535) said.substatus = static_cast<std::uint16_t>(substatus);
+  said.attempts = answer.attempts;
+  said.retry_after_ms =
+      detail::whole_ms(answer.headers.find("x-ms-retry-after-ms")
+                           ? detail::amount_in(answer.headers, "x-ms-retry-after-ms")
+                           : detail::amount_in(answer.headers, "retry-after") * 1000);
+  said.charge =
+      answer.charge != 0 ? answer.charge : detail::amount_in(answer.headers, "x-ms-request-charge");
+  if (auto const id = answer.headers.find("x-ms-activity-id")) said.activity_id.append(*id);
+  said.endpoint = answer.endpoint;
+  return said;
+}
+
+/// Says what error a response is, or none: by its status alone, with its `details_of`. What else a
+/// service says in its headers and its body, a judge of its own reads.
 ///
 /// 200 to 299 and 304 are no errors; what is neither those nor 400 to 599 is `bad_response`.
 struct http_errors {
   std::optional<error> operator()(response const& answer) const {
     if ((answer.status >= 200 && answer.status < 300) || answer.status == 304) return std::nullopt;
     error why{detail::errc_of_status(answer.status)};
-    why.wire.status = answer.status;
-    why.wire.attempts = answer.attempts;
-    why.wire.endpoint = answer.endpoint;
-    if (auto const ms = answer.headers.find("x-ms-retry-after-ms")) {
-      why.wire.retry_after_ms = detail::waiting_ms(*ms, 1);
-    } else if (auto const seconds = answer.headers.find("retry-after")) {
-      why.wire.retry_after_ms = detail::waiting_ms(*seconds, 1000);
-    }
+    why.wire = details_of(answer);
     return why;
   }
 };

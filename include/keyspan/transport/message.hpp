@@ -1,7 +1,7 @@
 // keyspan/transport/message.hpp — a request and its response, as plain values.
 //
 //   request   GET /dbs/shop/colls/reviews/docs    headers, body, deadline, stop
-//   response  200                                 headers, body, attempts, endpoint
+//   response  200                                 headers, body, attempts, charge, endpoint
 #pragma once
 
 #include <keyspan/async/clock.hpp>
@@ -117,6 +117,8 @@ struct response {
   std::string body{};
   /// How often the request was sent until this came.
   std::uint16_t attempts = 1;
+  /// In request units, of all attempts; 0 where nobody has read it.
+  double charge = 0;
   /// Host and port of who answered, never a path, a query or a credential.
   inline_text<80> endpoint{};
 

@@ -100,7 +100,8 @@ constexpr std::uint64_t mixed(std::uint64_t z) noexcept {
   if (failed.why.code == errc::throttled) {
     wait = policy.throttled_wait;
   } else {
-    for (int i = 1; i < failed.attempts && wait < policy.longest_wait; ++i)
+    for (int i = 1; i < failed.attempts && wait > duration::zero() && wait < policy.longest_wait;
+         ++i)
       wait = wait > policy.longest_wait / 2 ? policy.longest_wait : wait * 2;
     wait = (std::min)(wait, policy.longest_wait);
   }
@@ -115,7 +116,7 @@ constexpr std::uint64_t mixed(std::uint64_t z) noexcept {
   if (more < static_cast<double>((duration::max)().count() - wait.count()))
     wait += duration{static_cast<duration::rep>(more)};
 
-  if (failed.elapsed > policy.budget || wait > policy.budget - failed.elapsed) return std::nullopt;
+  if (wait > policy.budget - failed.elapsed) return std::nullopt;
   return wait;
 }
 

@@ -29,7 +29,8 @@ concept response_judge = requires(J const& judge, response const& answer) {
 
 /// Sends a request again, after a wait, as long as a `retry_policy` says so, and answers with what
 /// the last attempt gave: a response, error statuses included, or an error; each says how many
-/// attempts there were. A wait that would go beyond the request's deadline is not begun.
+/// attempts there were, and what they cost together. A wait up to the request's deadline or
+/// beyond it is not begun. What a judge leaves out of an error's wire details, `details_of` says.
 ///
 /// The one owner of repetitions at an endpoint: what is below it sends once, what is above it
 /// chooses another endpoint. Transport and clock outlive it. As safe as they are to use from
@@ -56,63 +57,81 @@ class retrying {
     failed_attempt failed{.attempts = 0,
                           .kind = what.kind,
                           .request = requests_.fetch_add(1, std::memory_order_relaxed)};
+    wire_details said;  // of the last attempt, with its own charge
+    double charge = 0;
     for (;;) {
       auto&& asked = to_->send(what);
       result<response> answer = co_await std::forward<decltype(asked)>(asked);
       ++failed.attempts;
-      auto const attempts = static_cast<std::uint16_t>((std::min)(failed.attempts, 0xFFFF));
       std::optional<error> why;
       if (answer) {
-        answer->attempts = attempts;
+        said = details_of(*answer);
         why = judge_(*answer);
+        if (why) said = completed(why->wire, said);
       } else {
         why = answer.error();
-        why->wire.attempts = attempts;
-        answer = unexpected{*why};
+        said = completed(why->wire, {.endpoint = said.endpoint});  // it is the same one
+      }
+      said.attempts = static_cast<std::uint16_t>((std::min)(failed.attempts, 0xFFFF));
+      charge += said.charge;
+      if (answer) {
+        answer->attempts = said.attempts;
+        answer->charge = charge;
       }
       if (!why) {
-        tell(what, event_kind::answered, *answer, attempts);
+        tell(what, began, event_kind::answered, said);
         co_return answer;
       }
-      instant const now = clock_->now();
+      why->wire = said;
       failed.why = *why;
+      instant const now = clock_->now();
       failed.elapsed = now - began;
       auto const wait = wait_before_retry(policy_, failed);
-      if (!wait || (what.deadline && *what.deadline - now < *wait)) {
-        tell(what, event_kind::failed, *why, attempts);
+      if (!wait || (what.deadline && instant_after(now, *wait) >= *what.deadline)) {
+        tell(what, began, event_kind::failed, said, why->code);
+        why->wire.charge = charge;
+        if (!answer) answer = unexpected{*why};
         co_return answer;
       }
-      tell(what, event_kind::repeating, *why, attempts, *wait);
+      tell(what, began, event_kind::repeating, said, why->code, *wait);
       result<void> const waited = co_await clock_->wait_until(instant_after(now, *wait), what.stop);
       if (!waited) {
         error stopped = waited.error();
-        stopped.wire.attempts = attempts;
-        tell(what, event_kind::failed, stopped, attempts);
+        said.charge = 0;  // it was told with the attempt
+        tell(what, began, event_kind::failed, said, stopped.code);
+        stopped.wire = said;
+        stopped.wire.charge = charge;
         co_return unexpected{stopped};
       }
     }
   }
 
  private:
-  void tell(request const& what, event_kind kind, response const& answer, int attempts) const {
-    if (!on_event_) return;
-    on_event_({.kind = kind,
-               .operation = what.method,
-               .endpoint = answer.endpoint,
-               .attempts = attempts,
-               .status = answer.status});
+  // What the one does not say, as the other says it.
+  static wire_details completed(wire_details wire, wire_details const& by) {
+    if (wire.status == 0) wire.status = by.status;
+    if (wire.substatus == 0) wire.substatus = by.substatus;
+    if (wire.retry_after_ms == 0) wire.retry_after_ms = by.retry_after_ms;
+    if (wire.charge == 0) wire.charge = by.charge;
+    if (wire.activity_id.empty()) wire.activity_id = by.activity_id;
+    if (wire.endpoint.empty()) wire.endpoint = by.endpoint;
+    return wire;
   }
-  void tell(request const& what, event_kind kind, error const& why, int attempts,
-            instant::duration wait = {}) const {
+
+  void tell(request const& what, instant began, event_kind kind, wire_details const& said,
+            std::optional<errc> code = {}, instant::duration wait = {}) const {
     if (!on_event_) return;
     on_event_({.kind = kind,
                .operation = what.method,
-               .endpoint = why.wire.endpoint,
-               .charge = why.wire.charge,
-               .attempts = attempts,
-               .status = why.wire.status,
-               .code = why.code,
-               .wait = wait});
+               .endpoint = said.endpoint,
+               .charge = said.charge,
+               .attempts = said.attempts,
+               .status = said.status,
+               .code = code,
+               .wait = wait,
+               .elapsed = clock_->now() - began,
+               .substatus = said.substatus,
+               .activity_id = said.activity_id});
   }
 
   Transport* to_;
