@@ -133,6 +133,9 @@ class identified_keys : public Order::template keys<Item> {
   std::uint64_t identity(Item const& item) const {
     return identity_hash(0, std::invoke(identity_, item));
   }
+  bool is_same(Item const& a, Item const& b) const {
+    return std::invoke(identity_, a) == std::invoke(identity_, b);
+  }
 
  private:
   [[no_unique_address]] Identity identity_{};

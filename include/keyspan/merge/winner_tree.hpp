@@ -236,6 +236,12 @@ class winner_tree {
   // its next item is not less than.
   key_type key_of(std::size_t source) const noexcept { return keys_of_nodes_[width_ + source]; }
 
+  // What no item that comes next is less than.
+  key_type least() {
+    build();
+    return keys_of_nodes_[1];
+  }
+
   // Puts `count` sources that have ended in place of one.
   void replace(std::size_t source, std::size_t count) {
     std::vector<page> pages(pages_.size() - 1 + count);
