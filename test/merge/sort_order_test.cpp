@@ -85,14 +85,14 @@ constexpr bool a_comparison_of_ones_own_takes_the_place_of_less() {
 }
 CHECK_BOTH(a_comparison_of_ones_own_takes_the_place_of_less);
 
-constexpr bool floating_numbers_have_an_order_of_all() {
+constexpr bool columns_of_floating_numbers_sort_what_is_none() {
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   constexpr double infinity = std::numeric_limits<double>::infinity();
   check(ascending()(infinity, none) && !ascending()(none, none) && descending()(none, infinity));
   check(ascending().compare(0.0, -0.0) == 0);
   return true;
 }
-CHECK_BOTH(floating_numbers_have_an_order_of_all);
+CHECK_BOTH(columns_of_floating_numbers_sort_what_is_none);
 
 constexpr bool less_of_another_type_is_another_order() {
   // As unsigned numbers, -1 is the greatest.
