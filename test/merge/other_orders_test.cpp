@@ -81,7 +81,7 @@ std::vector<place> by_time_the_long_way(sources_of<std::int64_t> logs) {
     for (std::size_t n = 1; n < one.size(); ++n) one[n].key = std::max(one[n].key, one[n - 1].key);
     all.insert(all.end(), one.begin(), one.end());
   }
-  std::ranges::stable_sort(all, {}, &timed::key);
+  test::sort_stably(all, [](timed const& a, timed const& b) { return a.key < b.key; });
   return places(all);
 }
 

@@ -203,7 +203,7 @@ struct changing {
 static_assert(!orders_items<decltype(ascending(changing{})), int>);
 
 TEST_CASE("an order may hold what cannot be made from nothing") {
-  int const base = 10;
+  int base = 10;
   auto const distance = [&base](int n) { return n < base ? base - n : n - base; };
   auto const order = ascending(distance);
   static_assert(!std::default_initializable<std::remove_const_t<decltype(order)>>);

@@ -17,6 +17,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <span>
@@ -630,7 +631,7 @@ TEST_CASE("children stand in the place of their parent, in their order, and all 
     std::size_t total = 0;
     for (auto const& one : drawn) total += one.size();
     check(given.size() == total);
-    std::stable_sort(expected.begin(), expected.end());
+    test::sort_stably(expected, std::less<>{});
     for (std::size_t n = 0; n < given.size(); ++n) check(given[n] == expected[n].second);
   }
 }

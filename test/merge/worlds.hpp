@@ -8,7 +8,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <iterator>
 #include <limits>
+#include <list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,6 +45,15 @@ void number(sources_of<Key>& sources) {
     }
 }
 
+/// `std::stable_sort`, without the buffer that libstdc++ 12 borrows from what is deprecated.
+template <class Items, class Order>
+void sort_stably(Items& items, Order const& order) {
+  std::list<typename Items::value_type> all(std::make_move_iterator(items.begin()),
+                                            std::make_move_iterator(items.end()));
+  all.sort(std::cref(order));
+  items.assign(std::make_move_iterator(all.begin()), std::make_move_iterator(all.end()));
+}
+
 /// How many items each source has.
 enum class sizes { even, uneven, many_empty, one_long };
 inline constexpr sizes all_sizes[] = {sizes::even, sizes::uneven, sizes::many_empty,
@@ -65,7 +77,7 @@ sources_of<Key> draw_sources(random& rng, std::size_t count, std::size_t items, 
   if (in_runs) {
     std::vector<placed<Key>> all;
     for (std::size_t n = 0; n < items; ++n) all.push_back({make(rng), 0, 0});
-    std::stable_sort(all.begin(), all.end(), order);
+    sort_stably(all, order);
     for (std::size_t n = 0; n < all.size() && count > 0;) {
       auto& to = sources[rng.below(count)];
       for (std::size_t run = 1 + rng.below(40); run > 0 && n < all.size(); --run)
@@ -74,7 +86,7 @@ sources_of<Key> draw_sources(random& rng, std::size_t count, std::size_t items, 
   } else {
     for (std::size_t i = 0; i < count; ++i) {
       for (std::size_t n = 0; n < size[i]; ++n) sources[i].push_back({make(rng), 0, 0});
-      std::stable_sort(sources[i].begin(), sources[i].end(), order);
+      sort_stably(sources[i], order);
     }
   }
   number(sources);
@@ -86,7 +98,7 @@ template <class Sources, class Order>
 auto sorted_all(Sources const& sources, Order const& order) {
   typename Sources::value_type all;
   for (auto const& one : sources) all.insert(all.end(), one.begin(), one.end());
-  std::stable_sort(all.begin(), all.end(), order);
+  sort_stably(all, order);
   return all;
 }
 

@@ -82,8 +82,8 @@ struct sort_column {
     }
   }
 
-  [[no_unique_address]] Projection projection{};
-  [[no_unique_address]] Less less{};
+  [[no_unique_address]] Projection projection;
+  [[no_unique_address]] Less less;
 
  private:
   template <class Item>
