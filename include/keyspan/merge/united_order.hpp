@@ -76,8 +76,8 @@ class united_order {
 
  public:
   constexpr united_order() = default;
-  constexpr united_order(Order order, Identity identity, Policy policy)
-      : identified_(std::move(order), std::move(identity)), policy_(std::move(policy)) {}
+  constexpr united_order(Order order, Identity by, Policy policy)
+      : identified_(std::move(order), std::move(by)), policy_(std::move(policy)) {}
 
   constexpr Order const& order() const noexcept { return identified_.order(); }
   constexpr identified_order<Order, Identity> const& identified() const noexcept {
@@ -97,21 +97,20 @@ class united_order {
   [[no_unique_address]] Policy policy_{};
 };
 
-/// Of the items that `order` calls equal and that share an `identity`, one is given: `policy` says
-/// of two whether the other one takes the place of the one that is kept. Sorted by the identity
-/// itself, that is one of all. Items of an equal run are held until the run has ended.
+/// Of the items that `order` calls equal and that share what `by` tells of them, one is given:
+/// `policy` says of two whether the other one takes the place of the one that is kept. Sorted by
+/// the identity itself, that is one of all. Items of an equal run are held until the run has ended.
 template <class Order, class Identity, class Policy>
-[[nodiscard]] constexpr united_order<Order, Identity, Policy> united_by(Order order,
-                                                                        Identity identity,
+[[nodiscard]] constexpr united_order<Order, Identity, Policy> united_by(Order order, Identity by,
                                                                         Policy policy) {
-  return {std::move(order), std::move(identity), std::move(policy)};
+  return {std::move(order), std::move(by), std::move(policy)};
 }
 
 /// The same, and the first source's item is kept: duplicates are left out.
 template <class Order, class Identity>
 [[nodiscard]] constexpr united_order<Order, Identity, first_source> distinct_by(Order order,
-                                                                                Identity identity) {
-  return {std::move(order), std::move(identity), first_source{}};
+                                                                                Identity by) {
+  return {std::move(order), std::move(by), first_source{}};
 }
 
 namespace detail {
