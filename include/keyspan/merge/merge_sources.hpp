@@ -199,9 +199,10 @@ struct range_feed {
   std::vector<range_feed> divided() const {
     std::vector<range_feed> parts;
     if (!resumed.empty()) {
-      for (auto const& one : resumed) add_parts(parts, one.at, one.given);
-      std::sort(parts.begin(), parts.end(),
+      auto whole = resumed;
+      std::sort(whole.begin(), whole.end(),
                 [](auto const& a, auto const& b) { return a.at.range < b.at.range; });
+      for (auto const& one : whole) add_parts(parts, one.at, one.given);
     } else {
       auto whole = progress.cursor().parts;
       std::sort(whole.begin(), whole.end(),
