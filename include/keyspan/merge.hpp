@@ -18,5 +18,6 @@
 #include <keyspan/merge/other_orders.hpp>
 #include <keyspan/merge/sort_image.hpp>
 #include <keyspan/merge/sort_order.hpp>
+#include <keyspan/merge/stream_sources.hpp>
 #include <keyspan/merge/united_order.hpp>
 #include <keyspan/merge/winner_tree.hpp>

@@ -657,8 +657,10 @@ class merge_reading {
     std::unique_ptr<slot_type> const old = std::move(slots_[number]);
     slots_.erase(slots_.begin() + static_cast<distance>(number));
     tree_.replace(number, count);
-    for (std::size_t i = 0; i < count; ++i)
-      if (parts[i].given.state != 0) tree_.keys().set_state(number + i, parts[i].given.state);
+    if constexpr (remembers_given<Feed>) {
+      for (std::size_t i = 0; i < count; ++i)
+        if (parts[i].given.state != 0) tree_.keys().set_state(number + i, parts[i].given.state);
+    }
     put_in_place(std::move(parts), number);
     if constexpr (unites<keys_type>) orphan_run(*old, *slots_[number]);
     for (std::size_t i = 0; i < count; ++i) start(*slots_[number + i]);
