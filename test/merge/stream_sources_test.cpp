@@ -72,8 +72,7 @@ TEST_CASE("streams of items and of pages are merged in one order") {
   pages.push_back(by_threes({}));
   pages.push_back(by_threes({0, 2, 5, 7, 8, 10, 11}));
   auto paged = keyspan::merge_async(pages, keyspan::ascending(), {.reads_ahead = false});
-  CHECK(keyspan::sync_wait(all_of(paged)) ==
-        std::vector{0, 1, 2, 2, 3, 5, 7, 8, 9, 9, 10, 11});
+  CHECK(keyspan::sync_wait(all_of(paged)) == std::vector{0, 1, 2, 2, 3, 5, 7, 8, 9, 9, 10, 11});
 }
 
 TEST_CASE("a text is an item, not a page of characters") {
@@ -212,8 +211,7 @@ TEST_CASE("closing a merge stops streams that are in flight, after any number of
     test::suspending_source<test::reviews_journal, false> slower{second};
     keyspan::feed one{slow};
     keyspan::feed other{slower};
-    using stream_type =
-        keyspan::feed_stream<test::suspending_source<test::reviews_journal, false>>;
+    using stream_type = keyspan::feed_stream<test::suspending_source<test::reviews_journal, false>>;
     std::vector<stream_type> streams;
     streams.push_back(one.stream());
     streams.push_back(other.stream());
@@ -229,7 +227,10 @@ TEST_CASE("closing a merge stops streams that are in flight, after any number of
       bool const has_answered = i % 2 == 0 ? slow.complete() : slower.complete();
       if (!has_answered && !slow.complete()) slower.complete();
     }
-    keyspan::sync_wait(reader.close());
+    auto closing = [](auto& of) -> test::running { co_await of.close(); }(reader);
+    slow.complete_all();  // of what does not hear of a stop
+    slower.complete_all();
+    CHECK(closing.is_done());
     CHECK(reading.is_done());
     CHECK(slow.in_flight() + slower.in_flight() == 0);
   }

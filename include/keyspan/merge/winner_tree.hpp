@@ -50,34 +50,50 @@ inline void keep_in_register(std::uint64_t&) noexcept {}
 struct portable_minimum {
   static void keep(merge_key<false> const& other, std::uint64_t other_source, merge_key<false>& key,
                    std::uint64_t& source) noexcept {
-    std::uint64_t mask =
-        0 - static_cast<std::uint64_t>((other.first < key.first) |
-                                       ((other.first == key.first) & (other_source < source)));
-    keep_in_register(mask);
-    std::uint64_t first = (other.first ^ key.first) & mask;
-    std::uint64_t number = (other_source ^ source) & mask;
-    keep_in_register(first);
-    keep_in_register(number);
-    key.first ^= first;
-    source ^= number;
+    take_if((other.first < key.first) | ((other.first == key.first) & (other_source < source)),
+            other, other_source, key, source);
   }
   static void keep(merge_key<true> const& other, std::uint64_t other_source, merge_key<true>& key,
                    std::uint64_t& source) noexcept {
-    bool const is_less =
-        (other.first < key.first) |
-        ((other.first == key.first) &
-         ((other.second < key.second) | ((other.second == key.second) & (other_source < source))));
+    take_if(
+        (other.first < key.first) | ((other.first == key.first) &
+                                     ((other.second < key.second) |
+                                      ((other.second == key.second) & (other_source < source)))),
+        other, other_source, key, source);
+  }
+  // Of the two nodes below one: of equal keys the left one's is kept, who has the lesser source.
+  // `node` is the one of `key`, which is not the greatest.
+  static void keep_sibling(merge_key<false> const& other, std::uint64_t other_source,
+                           std::uint64_t node, merge_key<false>& key,
+                           std::uint64_t& source) noexcept {
+    take_if(other.first < key.first + (node & 1), other, other_source, key, source);
+  }
+  static void keep_sibling(merge_key<true> const& other, std::uint64_t other_source,
+                           std::uint64_t node, merge_key<true>& key,
+                           std::uint64_t& source) noexcept {
+    bool const is_before =
+        (other.second < key.second) | ((other.second == key.second) & static_cast<bool>(node & 1));
+    take_if((other.first < key.first) | ((other.first == key.first) & is_before), other,
+            other_source, key, source);
+  }
+
+ private:
+  template <bool Wide>
+  static void take_if(bool is_less, merge_key<Wide> const& other, std::uint64_t other_source,
+                      merge_key<Wide>& key, std::uint64_t& source) noexcept {
     std::uint64_t mask = 0 - static_cast<std::uint64_t>(is_less);
     keep_in_register(mask);
     std::uint64_t first = (other.first ^ key.first) & mask;
-    std::uint64_t second = (other.second ^ key.second) & mask;
     std::uint64_t number = (other_source ^ source) & mask;
     keep_in_register(first);
-    keep_in_register(second);
     keep_in_register(number);
     key.first ^= first;
-    key.second ^= second;
     source ^= number;
+    if constexpr (Wide) {
+      std::uint64_t second = (other.second ^ key.second) & mask;
+      keep_in_register(second);
+      key.second ^= second;
+    }
   }
 };
 
@@ -109,6 +125,38 @@ struct quickest_minimum {
           [first] "+&r"(first), [second] "+&r"(second)
         : [other_first] "r"(other.first), [other_second] "r"(other.second),
           [other_source] "r"(other_source)
+        : "cc");
+  }
+  // The carry that it begins with is the node's last bit: at hand before the sources are.
+  [[gnu::always_inline]] static void keep_sibling(merge_key<false> const& other,
+                                                  std::uint64_t other_source, std::uint64_t node,
+                                                  merge_key<false>& key,
+                                                  std::uint64_t& source) noexcept {
+    std::uint64_t first = other.first;
+    asm("bt $0, %[node]\n\t"
+        "sbb %[key], %[first]\n\t"
+        "cmovb %[other], %[key]\n\t"
+        "cmovb %[other_source], %[source]"
+        : [key] "+&r"(key.first), [source] "+&r"(source), [first] "+&r"(first)
+        : [other] "r"(other.first), [other_source] "r"(other_source), [node] "r"(node)
+        : "cc");
+  }
+  [[gnu::always_inline]] static void keep_sibling(merge_key<true> const& other,
+                                                  std::uint64_t other_source, std::uint64_t node,
+                                                  merge_key<true>& key,
+                                                  std::uint64_t& source) noexcept {
+    std::uint64_t first = other.first;
+    std::uint64_t second = other.second;
+    asm("bt $0, %[node]\n\t"
+        "sbb %[key_second], %[second]\n\t"
+        "sbb %[key_first], %[first]\n\t"
+        "cmovb %[other_first], %[key_first]\n\t"
+        "cmovb %[other_second], %[key_second]\n\t"
+        "cmovb %[other_source], %[source]"
+        : [key_first] "+&r"(key.first), [key_second] "+&r"(key.second), [source] "+&r"(source),
+          [first] "+&r"(first), [second] "+&r"(second)
+        : [other_first] "r"(other.first), [other_second] "r"(other.second),
+          [other_source] "r"(other_source), [node] "r"(node)
         : "cc");
   }
 };
@@ -228,11 +276,11 @@ class winner_tree {
     return {pages_[source].at, pages_[source].end};
   }
   bool has_ended(std::size_t source) const noexcept {
-    return (sources_[width_ + source] & ended_bit) != 0;
+    return (sources_[leaf(source)] & ended_bit) != 0;
   }
   // The key of the source's head, or of the item before it where the page has none left, or what
   // its next item is not less than.
-  key_type key_of(std::size_t source) const noexcept { return keys_of_nodes_[width_ + source]; }
+  key_type key_of(std::size_t source) const noexcept { return keys_of_nodes_[leaf(source)]; }
 
   // What no item that comes next is less than.
   key_type least() {
@@ -261,8 +309,8 @@ class winner_tree {
     lay_out(pages.size());
     pages_ = std::move(pages);
     for (std::size_t to = 0; to < leaves.size(); ++to) {
-      keys_of_nodes_.set(width_ + to, leaves[to].first);
-      sources_[width_ + to] = leaves[to].second;
+      keys_of_nodes_.set(leaf(to), leaves[to].first);
+      sources_[leaf(to)] = leaves[to].second;
     }
     is_built_ = false;
   }
@@ -273,8 +321,8 @@ class winner_tree {
   tree_run run(Item** items, std::uint32_t* sources, std::size_t room, PageEnd page_end) {
     build();
     std::size_t count = 0;
-    std::uint64_t last = past_all;
-    std::uint64_t in_a_row = 0;
+    std::uint64_t last = std::exchange(runs_on_, past_all);
+    std::uint64_t in_a_row = last == past_all ? 0 : most_in_a_row - 1;
     while (count < room) {
       std::uint64_t const winner = sources_[1];
       if ((winner & ended_bit) != 0) [[unlikely]]
@@ -314,6 +362,7 @@ class winner_tree {
         count = same.count;
         if (same.why == run_end::unsorted) [[unlikely]]
           return same;
+        if (same.why == run_end::page_end || count == room) runs_on_ = winner;
         if (same.why == run_end::page_end && !page_end(*this, winner))
           return {count, run_end::page_end, winner};
       }
@@ -328,7 +377,7 @@ class winner_tree {
     key_type next{};  // of the item behind `at`: loaded before it is known that it is needed
   };
   // How often one source wins before it is looked at alone; less often does not pay.
-  static constexpr std::uint64_t most_in_a_row = 2;
+  static constexpr std::uint64_t most_in_a_row = 1;
 
   void look_ahead(page& from, std::size_t source) {
     if (from.end - from.at < 2) return;
@@ -337,14 +386,20 @@ class winner_tree {
   }
 
   // Node i stands above 2i and 2i + 1, and the leaves behind all of them: so the first node stands
-  // above every leaf, whatever their number is.
+  // above every leaf, whatever their number is. From left to right the leaves are in the order of
+  // the sources: where some are a level higher, those are the last.
+  std::size_t leaf(std::size_t source) const noexcept {
+    std::size_t const node = first_leaf_ + source;
+    return node < 2 * width_ ? node : node - width_;
+  }
   void lay_out(std::size_t sources) {
     expects(sources <= std::numeric_limits<std::uint32_t>::max(), "a merge has fewer sources");
     width_ = std::max(sources, std::size_t{2});
+    first_leaf_ = std::bit_ceil(width_);
     pages_.assign(sources, page{});
     keys_of_nodes_.resize(2 * width_);
     sources_.resize(2 * width_);
-    for (std::size_t i = 0; i < width_; ++i) sources_[width_ + i] = i | ended_bit;
+    for (std::size_t i = 0; i < width_; ++i) sources_[leaf(i)] = i | ended_bit;
     is_built_ = false;
   }
 
@@ -364,16 +419,33 @@ class winner_tree {
 
   void change(std::size_t source, key_type const& key, std::uint64_t number) {
     if (is_built_) return decide(source, key, number);
-    keys_of_nodes_.set(width_ + source, key);
-    sources_[width_ + source] = number;
+    keys_of_nodes_.set(leaf(source), key);
+    sources_[leaf(source)] = number;
   }
   // Who wins on the path of a source whose head is another one now.
   void decide(std::size_t source, key_type key, std::uint64_t number) {
-    std::size_t node = width_ + source;
+    if constexpr (is_exact) {
+      // No source that has ended is as little as this one.
+      if (key.first != past_all) [[likely]]
+        return decide_on_keys(source, key, number);
+    }
+    std::size_t node = leaf(source);
     keys_of_nodes_.set(node, key);
     sources_[node] = number;
     while (node > 1) {
       challenge(node ^ 1, key, number);
+      node >>= 1;
+      keys_of_nodes_.set(node, key);
+      sources_[node] = number;
+    }
+  }
+  void decide_on_keys(std::size_t source, key_type key, std::uint64_t number) {
+    std::size_t node = leaf(source);
+    keys_of_nodes_.set(node, key);
+    sources_[node] = number;
+    while (node > 1) {
+      key_type const other = keys_of_nodes_[node ^ 1];
+      Minimum::keep_sibling(other, sources_[node ^ 1], node, key, number);
       node >>= 1;
       keys_of_nodes_.set(node, key);
       sources_[node] = number;
@@ -459,7 +531,7 @@ class winner_tree {
     limit.first = past_all;
     if constexpr (is_wide) limit.second = past_all;
     std::uint64_t challenger = past_all;
-    for (std::size_t node = width_ + winner; node > 1; node >>= 1)
+    for (std::size_t node = leaf(winner); node > 1; node >>= 1)
       challenge(node ^ 1, limit, challenger);
     page& from = pages_[winner];
     Item* const first = from.at;
@@ -534,10 +606,12 @@ class winner_tree {
 
   [[no_unique_address]] Keys keys_;
   std::size_t width_ = 0;
+  std::size_t first_leaf_ = 0;  // of the first source
   key_array<is_wide> keys_of_nodes_{};
   std::vector<std::uint64_t> sources_{};
   std::vector<page> pages_{};
   bool is_built_ = false;
+  std::uint64_t runs_on_ = past_all;  // whose run the end of a page or of the room has cut
 };
 
 }  // namespace keyspan::detail
