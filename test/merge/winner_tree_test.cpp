@@ -470,6 +470,19 @@ TEST_CASE("whose page has ended holds back what is not less than its last item")
   CHECK(run_until_it_stops(tree).given == std::vector<place>{{0, 1}});
 }
 
+TEST_CASE("what was shown and not given is gone when the source has none after all") {
+  sources_of<std::uint64_t> sources{{{3}, {4}}, {{5}}};
+  test::number(sources);
+  auto tree = make_tree<number_tree>(2, ascending(&numbered::key));
+  tree.show(0, sources[0]);
+  tree.show(1, sources[1]);
+  tree.await(0, {3});
+  CHECK(tree.rest(0).empty());
+  auto const waits = run_until_it_stops(tree);
+  CHECK(waits.given.empty());
+  CHECK(waits.run.why == run_end::waiting);
+}
+
 TEST_CASE("who has no text yet holds back every text that begins as it might") {
   using item = placed<std::string>;
   auto const order = ascending(&item::key);

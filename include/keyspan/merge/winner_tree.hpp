@@ -1,5 +1,4 @@
 // keyspan/merge/winner_tree.hpp — the tree that finds the least head of many sorted sources.
-//
 //              3 of b                 the winner of all; b's next item replaces it, and only the
 //         .------+------.             path of b is decided anew
 //       3 of b        7 of d
