@@ -239,10 +239,12 @@ void ask_by_count(bench::session& run, std::size_t most) {
     auto& table = table_of(run, "64-bit keys of " + of + " sources, at random", keys, sources,
                            std::identity{});
     table.rounds(count > 4'096 ? 5 : 31);
-    for (auto const* name :
-         {walk, ours, queue_of_cursors, queue_of_keys, heap, loser_tree, cascade})
+    for (auto const& [name, line] :
+         {std::pair{ours, "keyspan::merge"}, std::pair{queue_of_cursors, "std::priority_queue"},
+          std::pair{heap, "boost d_ary_heap"}, std::pair{loser_tree, "__gnu_parallel"},
+          std::pair{cascade, "std::merge cascade"}})
       if (auto const ns = table.ns(name); !std::isnan(ns))
-        chart.line(name, static_cast<double>(count), ns);
+        chart.line(line, static_cast<double>(count), ns);
 
     auto const name = "merge.ranges." + of + '.';
     auto const against_queue = [&](double bound) {

@@ -264,10 +264,12 @@ void ask(bench::session& run) {
                            [](auto task) { return keyspan::sync_wait(std::move(task)); });
     auto const name =
         "merge.stream." + std::to_string(one.sources) + '.' + std::string{one.name} + '.';
-    double const against_memory = table.ratio(by_batches, in_memory);
     if (one.generators > 0)
       run.target(name + "generators", table.ratio(generators, by_batches), ">=", one.generators);
-    if (one.sources <= 64) run.target(name + "in_memory", against_memory, "<=", 1.3);
+    // With many in a row, merging takes less time than any source to turn its pages.
+    if (one.sources <= 64 && one.run == 1)
+      run.target(name + "in_memory", table.ratio(by_batches, in_memory), "<=", 1.3);
+    table.ns(walk);
   }
 }
 
