@@ -10,11 +10,13 @@
 namespace {
 
 thread_local std::size_t count = 0;
+thread_local std::size_t bytes = 0;
 constexpr std::size_t never = ~std::size_t{0};
 thread_local std::size_t left_until_failure = never;
 
 void* allocate(std::size_t size, std::size_t alignment) {
   ++count;
+  bytes += size;
   if (left_until_failure != never && left_until_failure-- == 0) return nullptr;
 #if defined(_MSC_VER)
   return _aligned_malloc(size, alignment);
@@ -47,6 +49,7 @@ constexpr std::size_t usual = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
 
 namespace test {
 std::size_t allocations() noexcept { return count; }
+std::size_t allocated_bytes() noexcept { return bytes; }
 
 failing_allocation::failing_allocation(std::size_t behind) noexcept { left_until_failure = behind; }
 failing_allocation::~failing_allocation() { left_until_failure = never; }

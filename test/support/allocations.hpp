@@ -9,6 +9,9 @@ namespace test {
 /// Calls of any global `operator new` by this thread since it began.
 std::size_t allocations() noexcept;
 
+/// How many bytes these asked for.
+std::size_t allocated_bytes() noexcept;
+
 /// How many allocations `action` makes on this thread.
 template <class Action>
 std::size_t allocations_in(Action&& action) {

@@ -80,8 +80,8 @@ template <class Order, class Identity>
 class identified_order {
  public:
   constexpr identified_order() = default;
-  constexpr identified_order(Order order, Identity identity)
-      : order_(std::move(order)), identity_(std::move(identity)) {}
+  constexpr identified_order(Order order, Identity by)
+      : order_(std::move(order)), identity_(std::move(by)) {}
 
   constexpr Order const& order() const noexcept { return order_; }
   constexpr Identity const& identity() const noexcept { return identity_; }
@@ -104,14 +104,13 @@ class identified_order {
   [[no_unique_address]] Identity identity_{};
 };
 
-/// `order`, and `identity`, which no two items share that the order calls equal: a cursor can then
+/// `order`, and `by`, which no two items share that the order calls equal: a cursor can then
 /// say which of those were given, also when a split deals them out anew. Where items change and
 /// come again, as in a feed of latest versions, an id alone is none: take it with what every change
 /// makes anew, a version or a log sequence number.
 template <class Order, class Identity>
-[[nodiscard]] constexpr identified_order<Order, Identity> identified_by(Order order,
-                                                                        Identity identity) {
-  return {std::move(order), std::move(identity)};
+[[nodiscard]] constexpr identified_order<Order, Identity> identified_by(Order order, Identity by) {
+  return {std::move(order), std::move(by)};
 }
 
 namespace detail {
@@ -132,6 +131,9 @@ class identified_keys : public Order::template keys<Item> {
 
   std::uint64_t identity(Item const& item) const {
     return identity_hash(0, std::invoke(identity_, item));
+  }
+  bool is_same(Item const& a, Item const& b) const {
+    return std::invoke(identity_, a) == std::invoke(identity_, b);
   }
 
  private:

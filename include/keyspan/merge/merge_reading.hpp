@@ -7,7 +7,9 @@
 #include <keyspan/async/stop_token.hpp>
 #include <keyspan/core/contract.hpp>
 #include <keyspan/core/error.hpp>
+#include <keyspan/core/number.hpp>
 #include <keyspan/core/result.hpp>
+#include <keyspan/core/text.hpp>
 #include <keyspan/core/version.hpp>
 #include <keyspan/merge/identified_order.hpp>
 #include <keyspan/merge/merge_inbox.hpp>
@@ -17,19 +19,25 @@
 #include <keyspan/merge/merged_cursor.hpp>
 #include <keyspan/merge/other_orders.hpp>
 #include <keyspan/merge/sort_order.hpp>
+#include <keyspan/merge/united_order.hpp>
 #include <keyspan/merge/winner_tree.hpp>
 
 #include <algorithm>
 #include <atomic>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <ranges>
 #include <span>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -61,6 +69,45 @@ template <class Order, class Identity>
 std::string name_of_order(identified_order<Order, Identity> const& order) {
   return name_of_order(order.order());
 }
+template <class Order, class Identity, class Policy>
+std::string name_of_order(united_order<Order, Identity, Policy> const& order) {
+  return name_of_order(order.order()) + ", united";
+}
+
+// An item as an error shows it: by the first column of its order.
+template <class Key>
+inline_text<60> words_of_key(Key const& key) {
+  if constexpr (std::convertible_to<Key const&, std::string_view>) {
+    return {"\"", inline_text<40>{static_cast<std::string_view>(key)}, "\""};
+  } else if constexpr (text_piece<Key>) {
+    return inline_text<60>{key, ""};
+  } else if constexpr (std::is_enum_v<Key>) {
+    return words_of_key(+static_cast<std::underlying_type_t<Key>>(key));
+  } else if constexpr (requires { std::string_view{key.to_text()}; }) {
+    return inline_text<60>{std::string_view{key.to_text()}, ""};
+  } else if constexpr (requires { key.time_since_epoch().count(); }) {
+    return words_of_key(key.time_since_epoch().count());
+  } else if constexpr (std::floating_point<Key>) {
+    char digits[max_number_text];
+    return inline_text<60>{write_number(static_cast<double>(key), digits).value_or("no number"),
+                           ""};
+  } else {
+    return "an item";
+  }
+}
+template <class Item, class... Columns>
+inline_text<60> words_of_item(sort_order<Columns...> const& order, Item const& item) {
+  return words_of_key(std::invoke(std::get<0>(order.columns()).projection, item));
+}
+template <class Item, class Order, class Identity, class Policy>
+inline_text<60> words_of_item(united_order<Order, Identity, Policy> const& order,
+                              Item const& item) {
+  return words_of_item(order.order(), item);
+}
+template <class Item, class Order, class Identity>
+inline_text<60> words_of_item(identified_order<Order, Identity> const& order, Item const& item) {
+  return words_of_item(order.order(), item);
+}
 
 // Sources that hear of a stop by a token; others are closed.
 template <class Feed>
@@ -73,6 +120,31 @@ template <class Feed>
 concept remembers_given = requires(Feed& feed) { feed.given; };
 
 enum class merge_step : std::uint8_t { batch, wait, end, failed };
+
+// What a merge that unites its items holds back.
+template <class Slot, class Item>
+struct held_items {
+  struct held {
+    Item* item;
+    Slot* slot;
+    bool is_copy = false;
+  };
+  struct orphan {
+    std::size_t feed;
+    part_of_feed<decltype(Slot::feed)> part;
+  };
+
+  static constexpr std::size_t before = ~std::size_t{};  // a run that began in an earlier batch
+
+  std::vector<held> run{};         // one of each identity of the run that has not ended
+  std::size_t run_begin = before;  // in the batch of the tree
+  std::vector<Slot*> run_slots{};  // the sources of a run that began in an earlier batch
+  std::vector<orphan> orphans{};   // and those that were split since
+  std::vector<std::unique_ptr<std::remove_const_t<Item>>> copies{};  // whose page is gone
+  std::vector<std::size_t> runs{};                                   // of the items that are given
+  std::vector<Item*> items{};
+  std::vector<std::uint32_t> sources{};
+};
 
 template <class Feed, class Order>
 class merge_reading {
@@ -87,7 +159,7 @@ class merge_reading {
         items_(options.batch_size),
         sources_(options.batch_size),
         tree_(feeds.size(), keys_type{order}),
-        order_name_{name_of_order(order)},
+        order_(std::move(order)),
         feeds_{feeds.size()} {
     expects(options.batch_size > 0, "a batch has room for an item");
     if constexpr (stops_by_token<Feed>) {
@@ -122,8 +194,9 @@ class merge_reading {
 
   // The batch before this one is left behind. What is thrown by a source passes through.
   merge_step advance() {
-    at_ = count_ = 0;
     for (;;) {
+      if constexpr (unites<keys_type>) settle_run();
+      at_ = count_ = 0;
       look_at_ended();
       take_arrivals();
       if (thrown_) rethrow();
@@ -133,13 +206,36 @@ class merge_reading {
           tree_.run(items_.data(), sources_.data(), items_.size(), stops_at_page_end{});
       count_ = run.count;
       if (run.why == run_end::page_end) page_ended(*slots_[run.source]);
-      if (run.why == run_end::unsorted) unsorted(*slots_[run.source]);
-      if (count_ > 0) return merge_step::batch;
+      if constexpr (keys_type::is_checked) {
+        if (run.why == run_end::unsorted) {
+          slot_type& slot = *slots_[run.source];
+          item_type* const later = tree_.rest(run.source).data();
+          unsorted(slot, *later, *(later - 1));
+        }
+      }
+      if constexpr (unites<keys_type>) {
+        unite(run.count);
+        if (run.count == 0 && (run.why == run_end::done || run.why == run_end::waiting) &&
+            has_run_ended(run.why)) {
+          give_run();
+          held_.run.clear();
+        }
+        if (!held_.items.empty()) return merge_step::batch;
+        if (run.count > 0) continue;
+      } else if (count_ > 0) {
+        return merge_step::batch;
+      }
       if (run.why == run_end::done) return left_ == 0 ? merge_step::end : merge_step::wait;
       if (run.why == run_end::waiting && !raise_floor(*slots_[run.source])) return merge_step::wait;
     }
   }
-  batch_type batch() const noexcept { return {items_.data(), sources_.data(), count_}; }
+  batch_type batch() const noexcept {
+    if constexpr (unites<keys_type>) {
+      return {held_.items.data(), held_.sources.data(), held_.items.size()};
+    } else {
+      return {items_.data(), sources_.data(), count_};
+    }
+  }
   error const& failure() const noexcept { return *failure_; }
   std::vector<merge_failure> const& failures() const noexcept { return failures_; }
 
@@ -168,10 +264,19 @@ class merge_reading {
     requires remembers_given<Feed>
   {
     merged_cursor<typename Feed::token_type> made;
-    made.order = order_name_;
+    made.order = name_of_order(order_);
+    [[maybe_unused]] bool is_held = false;  // the run that it stands in began in an earlier batch
     made.feeds.resize(feeds_);
     std::vector<std::size_t> next(slots_.size(), nobody);
-    for (std::size_t i = count_; i-- > at_;) {
+    std::size_t first = at_;
+    if constexpr (unites<keys_type>) {
+      first = first_of_run();
+      if (first == nobody) {
+        first = 0;
+        is_held = true;
+      }
+    }
+    for (std::size_t i = count_; i-- > first;) {
       slot_type& slot = *slots_[sources_[i]];
       next[sources_[i]] = static_cast<std::size_t>(items_[i] - slot.page().data());
     }
@@ -184,12 +289,29 @@ class merge_reading {
       feed.key = std::move(whole.key);
       if (one->feed.is_range) {
         std::size_t const item = next[one->number];
-        feed.parts.push_back(part_before(*one, item == nobody ? first_left(*one) : item));
+        if constexpr (unites<keys_type>) {
+          bool const is_in_run = is_held && one->run_item != nobody;
+          if (is_held && is_orphaned(one->feed)) continue;
+          auto& part = feed.parts.emplace_back(
+              !is_in_run      ? part_before(*one, item == nobody ? first_left(*one) : item)
+              : one->run_part ? *one->run_part
+                              : part_before(*one, one->run_item));
+          if (is_in_run || item != nobody) leave_out_given_of_run(part.given);
+        } else {
+          feed.parts.push_back(part_before(*one, item == nobody ? first_left(*one) : item));
+        }
       } else if (!one->feed.resumed.empty()) {
         feed.parts = one->feed.resumed;
       } else {
         for (auto& part : whole.parts) feed.parts.push_back({std::move(part), {}});
       }
+    }
+    if constexpr (unites<keys_type>) {
+      if (is_held)
+        for (auto const& one : held_.orphans) {
+          auto& part = made.feeds[one.feed].parts.emplace_back(one.part);
+          leave_out_given_of_run(part.given);
+        }
     }
     return made;
   }
@@ -295,7 +417,11 @@ class merge_reading {
     }
   }
   void show(slot_type& slot) {
-    if (keys_type::is_checked && !follows(slot)) return unsorted(slot);
+    if constexpr (keys_type::is_checked) {
+      if (!follows(slot))
+        return unsorted(slot, *std::ranges::data(slot.next_items), slot.page().back());
+    }
+    if constexpr (unites<keys_type>) save_run(slot);
     using std::swap;
     swap(slot.items, slot.next_items);
     swap(slot.at, slot.next_at);
@@ -326,6 +452,9 @@ class merge_reading {
       if (image == given.image && !was_given(given, page[at])) continue;
       if (kept != at) slot.pieces.push_back(page.subspan(kept, at - kept));
       kept = at + 1;
+      // An order that remembers goes by it all the same.
+      if constexpr (!keys_type::is_checked)
+        static_cast<void>(tree_.keys().key(slot.number, page[at]));
     }
     if (at < page.size()) given = {};
     if (kept < page.size()) slot.pieces.push_back(page.subspan(kept));
@@ -348,6 +477,109 @@ class merge_reading {
       return 0;
     }
   }
+  // Whether nothing can come any more that belongs to the run which is held.
+  bool has_run_ended(run_end why) {
+    if (held_.run.empty()) return false;
+    return why == run_end::done ||
+           tree_.least().first > tree_.keys().key(0, *held_.run.front().item).first;
+  }
+  // Of what the tree has given, one of each identity in each run that has ended. The last run is
+  // held: it may go on.
+  void unite(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      slot_type& slot = *slots_[sources_[i]];
+      if (!held_.run.empty() && tree_.keys().compare(*held_.run.front().item, *items_[i]) != 0) {
+        give_run();
+        held_.run.clear();
+      }
+      if (held_.run.empty()) held_.run_begin = i;
+      auto const same = std::find_if(held_.run.begin(), held_.run.end(), [&](auto const& one) {
+        return tree_.keys().is_same(*one.item, *items_[i]);
+      });
+      if (same != held_.run.end()) {
+        if (!tree_.keys().replaces(*same->item, *items_[i])) continue;
+        held_.run.erase(same);  // what is given stands in the order of its sources
+      }
+      held_.run.push_back({items_[i], &slot});
+    }
+  }
+  void give_run() {
+    for (auto const& one : held_.run) {
+      held_.items.push_back(one.item);
+      held_.sources.push_back(one.slot->number);
+      held_.runs.push_back(held_.run_begin);
+    }
+  }
+  // A batch was left behind, and its pages are about to go: of a run that is held it is kept where
+  // it began.
+  void settle_run() {
+    held_.items.clear();
+    held_.sources.clear();
+    held_.runs.clear();
+    bool const began_before = !held_.run.empty() && held_.run_begin == nobody;
+    if (!began_before) {
+      for (slot_type* const slot : held_.run_slots) {
+        slot->run_item = nobody;
+        slot->run_part.reset();
+      }
+      held_.run_slots.clear();
+      held_.orphans.clear();
+    }
+    if (held_.run.empty()) {
+      held_.copies.clear();
+      return;
+    }
+    for (std::size_t i = began_before ? 0 : held_.run_begin; i < count_; ++i) {
+      slot_type& slot = *slots_[sources_[i]];
+      if (slot.run_item != nobody) continue;
+      slot.run_item = static_cast<std::size_t>(items_[i] - slot.page().data());
+      held_.run_slots.push_back(&slot);
+    }
+    held_.run_begin = nobody;
+  }
+  // The page of a source is about to go, and items of the run that is held stand in it.
+  void save_run(slot_type& slot) {
+    if (slot.run_item == nobody) return;
+    if (!slot.run_part) slot.run_part = part_before(slot, slot.run_item);
+    for (auto& one : held_.run) {
+      if (one.slot != &slot || one.is_copy) continue;
+      held_.copies.push_back(
+          std::make_unique<std::remove_const_t<item_type>>(std::move(*one.item)));
+      one.item = held_.copies.back().get();
+      one.is_copy = true;
+    }
+  }
+  // The source is about to be split: where it stood stands for its parts.
+  void orphan_run(slot_type& slot, slot_type& heir) {
+    if (slot.run_item == nobody) return;
+    save_run(slot);
+    held_.orphans.push_back({slot.feed.feed, *slot.run_part});
+    std::erase(held_.run_slots, &slot);
+    for (auto& one : held_.run)
+      if (one.slot == &slot) one.slot = &heir;
+  }
+  template <class AnyFeed>
+  bool is_orphaned(AnyFeed const& feed) const {
+    for (auto const& one : held_.orphans)
+      if (one.feed == feed.feed && one.part.at.range.contains(feed.at.range)) return true;
+    return false;
+  }
+  // Where the run begins in the batch of the tree that the next item is of; `nobody` for one that
+  // began before.
+  std::size_t first_of_run() const {
+    if (at_ < held_.runs.size()) return held_.runs[at_];
+    return held_.run.empty() ? count_ : held_.run_begin;
+  }
+  // Of the run that the merge stands in some were given already.
+  void leave_out_given_of_run(given_items& given) const {
+    std::size_t const run = first_of_run();
+    for (std::size_t i = at_; i > 0 && held_.runs[i - 1] == run; --i) {
+      given.identities.push_back(tree_.keys().identity(*held_.items[i - 1]));
+      given.image = image_of(*held_.items[i - 1]);
+      given.count = std::numeric_limits<std::uint32_t>::max();
+    }
+    std::sort(given.identities.begin(), given.identities.end());
+  }
   // Where a source stands before an item of its page.
   auto part_before(slot_type& slot, std::size_t item) const {
     using part_type = merged_part<typename Feed::token_type>;
@@ -362,7 +594,8 @@ class merge_reading {
     part_type part{{range, slot.at.before}, slot.given_before};
     given_items& given = part.given;
     if (item > 0) {
-      std::uint64_t const image = image_of(page[item - 1]);
+      // Between two images nothing has to be told apart: all up to there was given.
+      std::uint64_t const image = image_of(page[item]);
       if (given.image != image) given = {};
       given.image = image;
       given.count = (std::max)(given.count, static_cast<std::uint32_t>(item));
@@ -396,9 +629,12 @@ class merge_reading {
   }
   void unsorted(slot_type& slot) {
     slot.is_unsorted = true;
-    slot.why.emplace(errc::out_of_order, "source ", slot.number,
-                     " gave an item that comes before the one ahead of it");
     fail(slot, *slot.why);
+  }
+  void unsorted(slot_type& slot, item_type& later, item_type& earlier) {
+    slot.why.emplace(errc::out_of_order, "source ", slot.number, " gave ",
+                     words_of_item(order_, later), " behind ", words_of_item(order_, earlier));
+    unsorted(slot);
   }
   void fail(slot_type& slot, error const& why) {
     bool const is_asked_for = why.code == errc::stopped || why.code == errc::timed_out;
@@ -418,11 +654,15 @@ class merge_reading {
     std::size_t const count = parts.size();
     need(slot, slot_need::no_more);
     using distance = std::ptrdiff_t;
+    std::unique_ptr<slot_type> const old = std::move(slots_[number]);
     slots_.erase(slots_.begin() + static_cast<distance>(number));
     tree_.replace(number, count);
-    for (std::size_t i = 0; i < count; ++i)
-      if (parts[i].given.state != 0) tree_.keys().set_state(number + i, parts[i].given.state);
+    if constexpr (remembers_given<Feed>) {
+      for (std::size_t i = 0; i < count; ++i)
+        if (parts[i].given.state != 0) tree_.keys().set_state(number + i, parts[i].given.state);
+    }
     put_in_place(std::move(parts), number);
+    if constexpr (unites<keys_type>) orphan_run(*old, *slots_[number]);
     for (std::size_t i = 0; i < count; ++i) start(*slots_[number + i]);
   }
 
@@ -433,6 +673,9 @@ class merge_reading {
   }
   bool raise_floor(slot_type& slot) {
     if constexpr (has_watermark<Feed>) {
+      static_assert(
+          requires { keys_type::image_of(slot.feed.manner.watermark()); },
+          "sources are followed within a time by a merge that is by_time, of the same type");
       std::uint64_t const floor = keys_type::image_of(slot.feed.manner.watermark());
       if (floor <= tree_.key_of(slot.number).first) return false;
       tree_.keys().set_state(slot.number, floor);
@@ -454,8 +697,11 @@ class merge_reading {
   std::vector<item_type*> items_;
   std::vector<std::uint32_t> sources_;
   winner_tree<item_type, keys_type> tree_;
-  std::string order_name_;
+  [[no_unique_address]] Order order_;
   std::size_t feeds_;
+  struct nothing {};
+  [[no_unique_address]] std::conditional_t<unites<keys_type>, held_items<slot_type, item_type>,
+                                           nothing> held_{};
   merge_inbox inbox_{};
   std::size_t hungry_ = 0;  // sources that the tree cannot go on without
   std::size_t left_ = 0;    // those that have not ended

@@ -115,6 +115,18 @@ class fetching {
   owned_frame<promise_type> frame_{{}};
 };
 
+template <class Feed>
+struct part_of_feed_type {
+  struct type {};
+};
+template <class Feed>
+  requires requires { typename Feed::token_type; }
+struct part_of_feed_type<Feed> {
+  using type = merged_part<typename Feed::token_type>;
+};
+template <class Feed>
+using part_of_feed = typename part_of_feed_type<Feed>::type;
+
 // One source: what the tree has of it, and what it has handed over.
 template <class Feed>
 struct merge_slot : inbox_node {
@@ -137,6 +149,9 @@ struct merge_slot : inbox_node {
   std::vector<std::span<item_type>> pieces{};  // of the page, where some items are left out
   std::size_t piece = 0;
   given_items given_before{};  // what was left out of it
+
+  std::size_t run_item = ~std::size_t{};  // its first one in a run that is held, in this page or
+  std::optional<part_of_feed<Feed>> run_part{};  // in one that is gone: where that was
 
   fetched what = fetched::again;  // what was handed over
   items_type next_items{};
@@ -184,9 +199,10 @@ struct range_feed {
   std::vector<range_feed> divided() const {
     std::vector<range_feed> parts;
     if (!resumed.empty()) {
-      for (auto const& one : resumed) add_parts(parts, one.at, one.given);
-      std::sort(parts.begin(), parts.end(),
+      auto whole = resumed;
+      std::sort(whole.begin(), whole.end(),
                 [](auto const& a, auto const& b) { return a.at.range < b.at.range; });
+      for (auto const& one : whole) add_parts(parts, one.at, one.given);
     } else {
       auto whole = progress.cursor().parts;
       std::sort(whole.begin(), whole.end(),

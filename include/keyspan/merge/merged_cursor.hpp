@@ -34,9 +34,10 @@ namespace keyspan {
 struct given_items {
   /// How many items of the page were looked at.
   std::uint32_t count = 0;
-  /// How many of those have the image of the last one; all, in an order that is not sorted.
+  /// How many of those have the image of the next one; all, in an order that is not sorted.
   std::uint32_t alike = 0;
-  /// The `sort_image` of the last one; 0 in an order that is not sorted.
+  /// The `sort_image` of the next one: what comes before it was given. 0 in an order that is not
+  /// sorted.
   std::uint64_t image = 0;
   /// What the order knew of the source where the page begins: a time, or a turn.
   std::uint64_t state = 0;

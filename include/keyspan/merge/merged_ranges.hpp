@@ -48,17 +48,16 @@ class range_pages {
   explicit range_pages(Source source)
       : page_{std::ranges::data(source), std::ranges::size(source)} {}
 
-  void skip(std::uint64_t count) {
+  // `look` is shown what is left out.
+  template <class Look>
+  void skip(std::uint64_t count, Look look) {
     expects(count <= page_.size(), "a position lies in its range, or at its end");
-    page_ = page_.subspan(static_cast<std::size_t>(count));
+    auto const size = static_cast<std::size_t>(count);
+    for (item_type& one : page_.first(size)) look(one);
+    page_ = page_.subspan(size);
     before_ = count;
   }
   std::span<item_type> page() noexcept { return page_; }
-  template <class Look>
-  bool turn(Look) noexcept {
-    before_ += std::exchange(page_, {}).size();
-    return false;
-  }
   // How many items stand before the page.
   std::uint64_t before() const noexcept { return before_; }
 
@@ -77,10 +76,13 @@ class range_pages<Source> {
   explicit range_pages(Source source)
       : at_{std::ranges::begin(source)}, end_{std::ranges::end(source)} {}
 
-  void skip(std::uint64_t count) {
+  template <class Look>
+  void skip(std::uint64_t count, Look look) {
     before_ = count;
-    for (; count > 0; --count, ++at_)
+    for (; count > 0; --count, ++at_) {
       expects(at_ != end_, "a position lies in its range, or at its end");
+      look(*at_);
+    }
   }
   std::span<item_type> page() {
     if (page_.empty()) fill();
@@ -104,7 +106,6 @@ class range_pages<Source> {
   static constexpr std::size_t page_size = 128;
 
   void fill() {
-    page_.reserve(page_size);
     for (; page_.size() < page_size && at_ != end_; ++at_) page_.push_back(*at_);
   }
 
@@ -127,14 +128,12 @@ class merging {
   using keys_type = typename Order::template keys<item_type>;
 
   merging(Sources sources, Order order, std::span<std::uint64_t const> from)
-      : kept_{std::move(sources)} {
-    if constexpr (std::ranges::sized_range<Sources>)
-      pages_.reserve(static_cast<std::size_t>(std::ranges::size(kept_)));
-    for (auto&& one : kept_) pages_.emplace_back(std::forward<decltype(one)>(one));
-    tree_ = tree_type(pages_.size(), keys_type{std::move(order)});
+      : kept_{std::move(sources)},
+        pages_{pages_of(kept_)},
+        tree_{pages_.size(), keys_type{std::move(order)}} {
     expects(from.empty() || from.size() == pages_.size(), "each source has a position");
     for (std::size_t i = 0; i < pages_.size(); ++i) {
-      if (!from.empty()) pages_[i].skip(from[i]);
+      if (!from.empty()) skip(i, from[i]);
       show(i);
     }
   }
@@ -144,12 +143,19 @@ class merging {
   item_type* const* at() const noexcept { return at_; }
   item_type* const* end() const noexcept { return end_; }
   void leave_behind(item_type* const* items) noexcept { at_ = items; }
-  std::uint32_t source() const noexcept { return sources_[index(at_)]; }
+  std::uint32_t source() {
+    fill();
+    expects(at_ != end_, "the loop stands at an item");
+    return sources_[index(at_)];
+  }
 
   // Merges as many items as there is room for, unless some are left.
   void fill() {
     if (at_ != end_) return;
-    if (ended_ != nobody) turn(std::exchange(ended_, nobody));
+    expects(!is_broken_, "a merge whose order has thrown is read no more");
+    is_broken_ = true;
+    if constexpr (!stands_in_memory<source_type>)
+      if (ended_ != nobody) turn(std::exchange(ended_, nobody));
     auto const run = [&] {
       if constexpr (stands_in_memory<source_type>) {
         return tree_.run(items_.data(), sources_.data(), items_.size(), ends_with_page{});
@@ -161,9 +167,11 @@ class merging {
     at_ = items_.data();
     end_ = at_ + run.count;
     if (run.why == run_end::page_end) ended_ = run.source;
+    is_broken_ = false;
   }
 
   std::vector<std::uint64_t> positions() {
+    expects(!is_broken_, "a merge whose order has thrown is read no more");
     std::vector<std::uint64_t> taken(pages_.size());
     for (std::size_t i = 0; i < pages_.size(); ++i)
       taken[i] = pages_[i].before() + (pages_[i].page().size() - tree_.rest(i).size());
@@ -175,18 +183,33 @@ class merging {
   using tree_type = winner_tree<item_type, keys_type>;
   static constexpr std::size_t nobody = ~std::size_t{};
 
+  static std::vector<pages_type> pages_of(Sources& sources) {
+    std::vector<pages_type> pages;
+    if constexpr (std::ranges::sized_range<Sources>)
+      pages.reserve(static_cast<std::size_t>(std::ranges::size(sources)));
+    for (auto&& one : sources) pages.emplace_back(std::forward<decltype(one)>(one));
+    return pages;
+  }
   std::size_t index(item_type* const* item) const noexcept {
     return static_cast<std::size_t>(item - items_.data());
+  }
+  // An order that sees what came before an item sees what is left out too.
+  void skip(std::size_t source, std::uint64_t count) {
+    pages_[source].skip(count, [&]([[maybe_unused]] item_type& one) {
+      if constexpr (!keys_type::is_checked) static_cast<void>(tree_.keys().key(source, one));
+    });
   }
   void show(std::size_t source) {
     auto const page = pages_[source].page();
     if (!page.empty()) tree_.show(source, page);
   }
   void turn(std::size_t source) {
-    bool const has_next = pages_[source].turn([&](item_type& last, item_type& first) {
-      expects(!keys_type::is_checked || tree_.keys().compare(last, first) <= 0,
-              "a merge is given ranges that are sorted by its order");
-    });
+    bool const has_next = pages_[source].turn(
+        [&]([[maybe_unused]] item_type& last, [[maybe_unused]] item_type& first) {
+          if constexpr (keys_type::is_checked)
+            expects(!tree_.keys().is_less(first, last),
+                    "a merge is given ranges that are sorted by its order");
+        });
     if (has_next) {
       tree_.show(source, pages_[source].page());
     } else {
@@ -195,24 +218,28 @@ class merging {
   }
 
   Sources kept_;
-  std::vector<pages_type> pages_{};
-  tree_type tree_{};
+  std::vector<pages_type> pages_;
+  tree_type tree_;
   std::array<item_type*, merge_batch_size> items_;
   std::array<std::uint32_t, merge_batch_size> sources_;
   item_type* const* at_ = items_.data();
   item_type* const* end_ = items_.data();
   std::size_t ended_ = nobody;
+  bool is_broken_ = false;  // something was thrown while items were on their way out of the tree
 };
 
 }  // namespace detail
 
 /// The sentence that a compiler shows for sources that are no ranges, or that would be gone before
-/// they are read: each is an lvalue, or a view that borrows what it shows.
+/// they are read: each stays where it is while others are looked at, or is a view that borrows what
+/// it shows.
 template <class Sources>
-concept ranges_to_merge = std::ranges::input_range<Sources> &&
-                          std::ranges::input_range<std::ranges::range_reference_t<Sources>> &&
-                          (std::is_lvalue_reference_v<std::ranges::range_reference_t<Sources>> ||
-                           std::ranges::borrowed_range<std::ranges::range_reference_t<Sources>>);
+concept ranges_to_merge =
+    std::ranges::input_range<Sources> &&
+    std::ranges::input_range<std::ranges::range_reference_t<Sources>> &&
+    (std::ranges::borrowed_range<std::remove_cvref_t<std::ranges::range_reference_t<Sources>>> ||
+     (std::ranges::forward_range<Sources> &&
+      std::is_lvalue_reference_v<std::ranges::range_reference_t<Sources>>));
 
 namespace detail {
 
@@ -296,8 +323,10 @@ class merged_range_view : public std::ranges::view_interface<merged_range_view<S
 /// side, else of copies, up to 128 of each source at a time. A loop that was left goes on with the
 /// item that it was left at. Equal items leave in the order of their sources.
 ///
-/// Allocates when it is made, 48 to 80 bytes a source, and nothing an item. Moving it keeps what it
-/// gave out valid; sources that it was not given as temporaries outlive it.
+/// Allocates when it is made, 80 bytes a source where keys have 64 bits, 104 where they have 128,
+/// and nothing an item. Moving it keeps what it gave out valid; sources that it was not given as
+/// temporaries outlive it. What a projection or a comparison throws passes through, and the merge
+/// is read no more: another one goes on from positions that were asked for before.
 template <class Sources, class Order>
 class merged_ranges {
   using state_type = detail::merging<Sources, Order>;

@@ -33,7 +33,6 @@ class arrival_keys;
 template <class Projection>
 class time_order {
  public:
-  constexpr time_order() = default;
   constexpr explicit time_order(Projection projection) : projection_(std::move(projection)) {}
 
   constexpr Projection const& projection() const noexcept { return projection_; }
@@ -54,7 +53,7 @@ class time_order {
   }();
 
  private:
-  [[no_unique_address]] Projection projection_{};
+  [[no_unique_address]] Projection projection_;
 };
 
 /// By the time that `projection` tells of an item: a time point, or any number that counts one.
@@ -113,7 +112,6 @@ class time_keys : public source_numbers {
   static constexpr bool is_exact = true;
   using key_type = merge_key<false>;
 
-  time_keys() = default;
   explicit time_keys(Order order) : order_(std::move(order)) {}
 
   static constexpr std::uint64_t image_of(typename Order::template time_type<Item> const& time) {
@@ -130,7 +128,7 @@ class time_keys : public source_numbers {
   static void begin_page(std::size_t) noexcept {}
 
  private:
-  [[no_unique_address]] Order order_{};
+  [[no_unique_address]] Order order_;
 };
 
 template <class Item>
@@ -142,7 +140,6 @@ class turn_keys : public source_numbers {
   static constexpr bool is_exact = true;
   using key_type = merge_key<false>;
 
-  turn_keys() = default;
   explicit turn_keys(round_robin_order) {}
 
   // The number of the turn that the item is given in.
@@ -166,7 +163,6 @@ class arrival_keys : public source_numbers {
   static constexpr bool is_exact = true;
   using key_type = merge_key<false>;
 
-  arrival_keys() = default;
   explicit arrival_keys(arrival_order) {}
 
   void begin_page(std::size_t source) noexcept { set_state(source, ++pages_); }

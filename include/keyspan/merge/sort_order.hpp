@@ -20,11 +20,12 @@ namespace keyspan {
 
 namespace detail {
 
-// Orders that are those of the images: a comparison of one's own may mean another one.
-template <class Less>
-inline constexpr bool is_natural_less = std::same_as<Less, std::ranges::less>;
-template <class T>
-inline constexpr bool is_natural_less<std::less<T>> = true;
+// Orders that are those of the images: a comparison of one's own may mean another one, and so may
+// that of a type that the keys only convert to.
+template <class Less, class Key>
+inline constexpr bool is_natural_less =
+    std::same_as<Less, std::ranges::less> || std::same_as<Less, std::less<>> ||
+    std::same_as<Less, std::less<Key>>;
 
 enum class direction : bool { ascending, descending };
 
@@ -35,7 +36,8 @@ struct sort_column {
       std::remove_cvref_t<std::invoke_result_t<Projection const&, std::remove_cv_t<Item> const&>>;
 
   template <class Item>
-  static constexpr bool has_image = is_natural_less<Less> && has_sort_image<key_type<Item>>;
+  static constexpr bool has_image =
+      is_natural_less<Less, key_type<Item>> && has_sort_image<key_type<Item>>;
   template <class Item>
   static constexpr bool is_exact = [] {
     if constexpr (has_image<Item>) {
@@ -68,8 +70,20 @@ struct sort_column {
     }
   }
 
-  [[no_unique_address]] Projection projection{};
-  [[no_unique_address]] Less less{};
+  // One call of a comparison of one's own, where the above may take two.
+  template <class Item>
+  constexpr bool is_less(Item const& a, Item const& b) const {
+    if constexpr (is_exact<Item>) {
+      return compare(a, b) < 0;
+    } else if constexpr (Direction == direction::ascending) {
+      return std::invoke(less, std::invoke(projection, a), std::invoke(projection, b));
+    } else {
+      return std::invoke(less, std::invoke(projection, b), std::invoke(projection, a));
+    }
+  }
+
+  [[no_unique_address]] Projection projection;
+  [[no_unique_address]] Less less;
 
  private:
   template <class Item>
@@ -85,7 +99,7 @@ struct sort_column {
       } else {
         return image::of(x) <=> image::of(y);
       }
-    } else if constexpr (is_natural_less<Less> &&
+    } else if constexpr (is_natural_less<Less, key_type<Item>> &&
                          std::three_way_comparable<key_type<Item>, std::weak_ordering>) {
       return x <=> y;
     } else {
@@ -97,10 +111,10 @@ struct sort_column {
 };
 
 template <class Column, class Item>
-concept column_of = std::invocable<decltype(std::declval<Column const&>().projection)&,
+concept column_of = std::invocable<decltype((std::declval<Column const&>().projection)),
                                    std::remove_cv_t<Item> const&> &&
                     (Column::template has_image<Item> ||
-                     std::strict_weak_order<decltype(std::declval<Column const&>().less)&,
+                     std::strict_weak_order<decltype((std::declval<Column const&>().less)),
                                             typename Column::template key_type<Item> const&,
                                             typename Column::template key_type<Item> const&>);
 
@@ -113,7 +127,9 @@ class sorted_keys;
 template <class... Columns>
 class sort_order {
  public:
-  constexpr sort_order() = default;
+  constexpr sort_order()
+    requires(std::default_initializable<Columns> && ...)
+  = default;
   constexpr explicit sort_order(std::tuple<Columns...> columns) : columns_{std::move(columns)} {}
 
   /// The order that goes by these columns where it finds items equal.
@@ -136,7 +152,7 @@ class sort_order {
   /// Whether `a` comes before `b`: an order for algorithms of the standard library.
   template <class Item>
   [[nodiscard]] constexpr bool operator()(Item const& a, Item const& b) const {
-    return compare(a, b) < 0;
+    return is_less<0>(a, b);
   }
 
   constexpr std::tuple<Columns...> const& columns() const& noexcept { return columns_; }
@@ -149,7 +165,20 @@ class sort_order {
   static constexpr bool orders = (detail::column_of<Columns, Item> && ...);
 
  private:
-  [[no_unique_address]] std::tuple<Columns...> columns_{};
+  // The last column need not tell less from equal.
+  template <std::size_t Column, class Item>
+  constexpr bool is_less(Item const& a, Item const& b) const {
+    if constexpr (Column == sizeof...(Columns)) {
+      return false;
+    } else if constexpr (Column + 1 == sizeof...(Columns)) {
+      return std::get<Column>(columns_).is_less(a, b);
+    } else {
+      auto const order = std::get<Column>(columns_).compare(a, b);
+      return order != 0 ? order < 0 : is_less<Column + 1>(a, b);
+    }
+  }
+
+  [[no_unique_address]] std::tuple<Columns...> columns_;
 };
 
 /// The sentence that a compiler shows where an order's projections do not take the items, or their
@@ -199,7 +228,6 @@ class sorted_keys<sort_order<Columns...>, Item> {
       is_wide || (sizeof...(Columns) == 1 && first_column::template is_exact<Item>);
   using key_type = merge_key<is_wide>;
 
-  sorted_keys() = default;
   explicit sorted_keys(order_type order) : order_(std::move(order)) {}
 
   key_type key(std::size_t, Item const& item) const {
@@ -211,6 +239,7 @@ class sorted_keys<sort_order<Columns...>, Item> {
     return made;
   }
   std::weak_ordering compare(Item const& a, Item const& b) const { return order_.compare(a, b); }
+  bool is_less(Item const& a, Item const& b) const { return order_(a, b); }
 
   // Sources leave nothing behind but their items.
   static void resize(std::size_t) noexcept {}
@@ -220,7 +249,7 @@ class sorted_keys<sort_order<Columns...>, Item> {
   static void begin_page(std::size_t) noexcept {}
 
  private:
-  [[no_unique_address]] order_type order_{};
+  [[no_unique_address]] order_type order_;
 };
 
 }  // namespace detail

@@ -10,13 +10,12 @@
 #include <keyspan/core/contract.hpp>
 
 #include <algorithm>
-#include <bit>
-#include <compare>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -182,7 +181,7 @@ struct stops_at_page_end {
 //   is_checked              whether a source must be sorted
 //   begin_page(source)      told when a page of the source comes
 //   key(source, item)       asked once of each item, in the order of its source
-//   compare(item, item)     asked where the bits are equal and not exact
+//   is_less(item, item)     asked where the bits are equal and not exact
 //
 // Equal items leave in the order of their sources.
 template <class Item, class Keys, class Minimum = quickest_minimum>
@@ -193,7 +192,6 @@ class winner_tree {
  public:
   using key_type = merge_key<is_wide>;
 
-  winner_tree() = default;
   winner_tree(std::size_t sources, Keys keys) : keys_(std::move(keys)) {
     keys_.resize(sources);
     lay_out(sources);
@@ -236,13 +234,19 @@ class winner_tree {
   // its next item is not less than.
   key_type key_of(std::size_t source) const noexcept { return keys_of_nodes_[width_ + source]; }
 
-  // Puts `count` sources that have ended in place of one.
+  // What no item that comes next is less than.
+  key_type least() {
+    build();
+    return keys_of_nodes_[1];
+  }
+
+  // Puts `count` sources that have ended in place of one. Not while a run asks about a page's end.
   void replace(std::size_t source, std::size_t count) {
     std::vector<page> pages(pages_.size() - 1 + count);
     std::vector<std::pair<key_type, std::uint64_t>> leaves(pages.size());
     for (std::size_t to = 0, from = 0; to < pages.size(); ++to) {
       bool const is_new = to >= source && to < source + count;
-      if (to == source + count || (count == 0 && to == source)) from = source + 1;
+      if (to == source + count) from = source + 1;
       if (is_new) {
         leaves[to] = {key_type{}, to | ended_bit};
         leaves[to].first.first = past_all;
@@ -332,9 +336,11 @@ class winner_tree {
     from.next = keys_.key(source, from.at[1]);
   }
 
+  // Node i stands above 2i and 2i + 1, and the leaves behind all of them: so the first node stands
+  // above every leaf, whatever their number is.
   void lay_out(std::size_t sources) {
-    width_ = std::bit_ceil(sources < 2 ? std::size_t{2} : sources);
-    expects(width_ <= std::numeric_limits<std::uint32_t>::max(), "a merge has fewer sources");
+    expects(sources <= std::numeric_limits<std::uint32_t>::max(), "a merge has fewer sources");
+    width_ = std::max(sources, std::size_t{2});
     pages_.assign(sources, page{});
     keys_of_nodes_.resize(2 * width_);
     sources_.resize(2 * width_);
@@ -393,8 +399,13 @@ class winner_tree {
     page const& right = pages_[b];
     bool const left_waits = left.at == left.end;
     if (left_waits || right.at == right.end) return left_waits;
-    auto const order = keys_.compare(*left.at, *right.at);
-    return order < 0 || (order == 0 && a < b);
+    return is_first(*left.at, a, *right.at, b);
+  }
+
+  // One comparison, whoever has the less number.
+  bool is_first(Item const& a, std::uint64_t source_of_a, Item const& b,
+                std::uint64_t source_of_b) const {
+    return source_of_a < source_of_b ? !keys_.is_less(b, a) : keys_.is_less(a, b);
   }
 
   bool is_out_of_order(key_type const& key, key_type const& before, Item* at) const {
@@ -406,7 +417,7 @@ class winner_tree {
       return key.first < before.first;
     } else {
       return key.first < before.first ||
-             (key.first == before.first && keys_.compare(*at, *(at - 1)) < 0);
+             (key.first == before.first && keys_.is_less(*at, *(at - 1)));
     }
   }
 
@@ -461,18 +472,16 @@ class winner_tree {
       skip_by_eights(at, stop, key, winner, limit, challenger);
       if (at != first + 1 && at != from.end) next = keys_.key(winner, *at);
     }
-    while (at != stop && !is_out_of_order(next, key, at) &&
-           is_before(next, winner, at, limit, challenger)) {
+    while (at != from.end) {
+      if (is_out_of_order(next, key, at)) [[unlikely]] {
+        why = run_end::unsorted;
+        break;
+      }
       key = next;
+      if (at == stop || !is_before(key, winner, at, limit, challenger)) break;
       if (++at != from.end) next = keys_.key(winner, *at);
     }
-    if (at == from.end) {
-      why = run_end::page_end;
-    } else if (is_out_of_order(next, key, at)) [[unlikely]] {
-      why = run_end::unsorted;
-    } else {
-      key = next;
-    }
+    if (at == from.end) why = run_end::page_end;
     std::size_t const more = static_cast<std::size_t>(at - first);
     for (std::size_t i = 0; i < more; ++i) items[count + i] = first + i;
     std::fill_n(sources + count, more, static_cast<std::uint32_t>(winner));
@@ -508,8 +517,7 @@ class winner_tree {
       if ((challenger & ended_bit) == 0) {
         page const& other = pages_[challenger];
         if (other.at == other.end) return false;
-        auto const order = keys_.compare(*at, *other.at);
-        if (order != 0) return order < 0;
+        return is_first(*at, source, *other.at, challenger);
       }
     }
     return source < challenger;
@@ -524,7 +532,7 @@ class winner_tree {
 #endif
   }
 
-  [[no_unique_address]] Keys keys_{};
+  [[no_unique_address]] Keys keys_;
   std::size_t width_ = 0;
   key_array<is_wide> keys_of_nodes_{};
   std::vector<std::uint64_t> sources_{};

@@ -1,0 +1,19 @@
+// reject-gcc: required for the satisfaction of 'orders_items<
+// reject-clang: does not satisfy 'orders_items'
+#include <keyspan/merge/merged_ranges.hpp>
+
+#include <vector>
+
+// Nobody said which of two trades is the first.
+struct trade {
+  int time;
+};
+
+int first_of(std::vector<std::vector<trade>>& days) {
+#ifdef KEYSPAN_GOOD_TWIN
+  auto merged = keyspan::merge(days, keyspan::ascending(&trade::time));
+#else
+  auto merged = keyspan::merge(days);
+#endif
+  return (*merged.begin()).time;
+}
