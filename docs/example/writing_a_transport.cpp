@@ -3,6 +3,7 @@
 #include <keyspan/keyspan.hpp>
 #include <keyspan/law.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -114,6 +115,28 @@ int main() {
   auto const answer = keyspan::sync_wait(patient.send(asked));
   std::cout << answer->body << ", after " << answer->attempts << " attempts\n";
   // [end: retrying]
+
+  // [region: test]
+  // A test does not sleep: another thread moves the clock on whenever somebody waits by it.
+  small_service busy;
+  worker_transport to_busy{std::ref(busy)};
+  keyspan::manual_clock time;
+  keyspan::retry_policy const rarely{
+      .budget = 24h, .first_wait = 1h, .longest_wait = 2h, .jitter = 0};
+  keyspan::retrying tested{to_busy, rarely, time};
+  std::atomic<bool> is_done = false;
+  std::thread hands{[&] {
+    while (!is_done) {
+      if (auto const next = time.next()) time.advance_to(*next);
+      std::this_thread::yield();
+    }
+  }};
+  auto const late = keyspan::sync_wait(tested.send(asked));
+  is_done = true;
+  hands.join();
+  auto const passed = std::chrono::floor<std::chrono::hours>(time.now() - keyspan::instant{});
+  std::cout << late->body << ", after " << passed.count() << " hours\n";
+  // [end: test]
 
   // [region: law]
   auto const found = keyspan::law::check_transport(

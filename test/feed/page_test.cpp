@@ -66,6 +66,7 @@ TEST_CASE("a page that says nothing is empty, came at the first attempt and cost
   CHECK(empty.charge == 0);
   CHECK(empty.lsn == 0);
   CHECK(empty.activity_id.empty());
+  CHECK(empty.endpoint.empty());
   CHECK(empty.session_token.empty());
 }
 
@@ -84,6 +85,7 @@ TEST_CASE("pages are equal when all that they say is") {
   CHECK(differs([](auto& p) { p.charge = 1; }));
   CHECK(differs([](auto& p) { p.lsn = 1; }));
   CHECK(differs([](auto& p) { p.activity_id = {"x"}; }));
+  CHECK(differs([](auto& p) { p.endpoint = {"localhost:8081"}; }));
   CHECK(differs([](auto& p) { p.session_token = "0:1"; }));
 }
 

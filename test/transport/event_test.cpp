@@ -37,6 +37,9 @@ TEST_CASE("an event reads as a line, and says nothing that is not there") {
             .to_text() == "failed GET: range_gone, status 410/1002, activity 6d8c-07c2");
   CHECK(event{.kind = event_kind::split, .partition = "0", .items = 2}.to_text() ==
         "split in 0: 2 items");
+  CHECK(event{.charge = 2.29, .status = 200}.to_text() == "answered: status 200, charge 2.29");
+  CHECK(event{.items = 3, .charge = 1e-7, .attempts = 2}.to_text() ==
+        "answered: 3 items, charge 1e-7, after 2 attempts");
   CHECK(event{}.to_text() == "answered");
 }
 
@@ -58,7 +61,7 @@ TEST_CASE("the example of events reads as it should") {
   };
   // [end: example]
   on_event({.operation = "read", .charge = 2});
-  CHECK(log == std::vector<std::string>{"answered read"});
+  CHECK(log == std::vector<std::string>{"answered read: charge 2"});
   CHECK(charge == 2);
 }
 

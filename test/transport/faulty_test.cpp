@@ -16,6 +16,7 @@
 #include <keyspan/key/partition_key.hpp>
 #include <keyspan/transport/faulty.hpp>
 #include <keyspan/transport/item_batch.hpp>
+#include <keyspan/transport/retry_policy.hpp>
 
 #include <support/check.hpp>
 #include <support/contracts.hpp>
@@ -24,6 +25,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -283,10 +286,60 @@ TEST_CASE("chance strikes as often as it was told to, and the same each time") {
   CHECK_FALSE(play(8).first == story);
   CHECK(std::ranges::count(story, errc::throttled) > 60);
   CHECK(std::ranges::count(story, errc::throttled) < 140);
-  CHECK(std::ranges::count(story, errc::unavailable) > 50);
-  CHECK(std::ranges::count(story, errc::outcome_unknown) > 40);
+  CHECK(std::ranges::count(story, errc::unavailable) > 60);
+  CHECK(std::ranges::count(story, errc::outcome_unknown) > 60);
   CHECK(passed > 15s);  // half of a thousand, on the average 50 ms
   CHECK(passed < 35s);
+}
+
+TEST_CASE("a fault is as frequent as it was asked to be, whatever others there are") {
+  world all;
+  faulty in{all.truth, all.clock, {.throttled = 50, .unavailable = 30, .lost = 20, .seed = 3}};
+  std::map<errc, int> met;
+  for (int i = 0; i < 2000; ++i) ++met[all.wait(in.upsert(review{"r", "a", i})).error().code];
+  CHECK(std::abs(met[errc::throttled] - 1000) < 80);
+  CHECK(std::abs(met[errc::unavailable] - 600) < 80);
+  CHECK(std::abs(met[errc::outcome_unknown] - 400) < 80);
+}
+
+TEST_CASE("a script lets operations pass, between faults of any kind") {
+  world all;
+  std::vector<std::string> story;
+  auto const play = [&] {
+    story.clear();
+    for (int i = 0; i < 8; ++i) {
+      auto const begun = all.clock.now();
+      auto const answer = all.wait(all.in.upsert(review{"r", "a", i}));
+      story.emplace_back(answer ? "done" : name_of(answer.error().code));
+      if (all.clock.now() != begun) story.back() += " late";
+    }
+    return story;
+  };
+  all.in.fail_next(errc::throttled);
+  all.in.pass_next(2);
+  all.in.lose_next();
+  all.in.delay_next(1ms);
+  all.in.pass_next();
+  all.in.during_next([&] { story.emplace_back("meanwhile"); });
+  CHECK(play() == std::vector<std::string>{"throttled", "done", "done", "outcome_unknown late",
+                                           "done", "meanwhile", "done", "done", "done"});
+  CHECK(all.in.struck() == 3);
+  all.in.pass_next(0);
+  all.in.pass_next(7);
+  all.in.fail_next(errc::unavailable);
+  CHECK(play().back() == "unavailable");
+  CHECK(all.in.struck() == 4);
+}
+
+TEST_CASE("what is throttled by its kind alone says how long to wait, and is retried by then") {
+  world all;
+  all.in.fail_next(errc::throttled);
+  auto const why = all.wait(all.in.read_item("a", "r")).error();
+  CHECK(why.wire.retry_after_ms == 20);
+  CHECK(keyspan::wait_before_retry({.jitter = 0}, {.why = why}) ==
+        keyspan::instant::duration{20ms});
+  all.in.fail_next(errc::unavailable);
+  CHECK(all.wait(all.in.read_item("a", "r")).error().wire.retry_after_ms == 0);
 }
 
 TEST_CASE("what has healed is not struck any more, and chances are no more than all") {
@@ -297,7 +350,17 @@ TEST_CASE("what has healed is not struck any more, and chances are no more than 
   CHECK(all.wait(in.upsert(review{"r", "a", 1})).has_value());
   CHECK(test::promise_broken_by([&] {
           return faulty{all.truth, all.clock, {.lost = 101}}.struck();
-        }) == "a chance is from 0 to 100 in 100");
+        }) == "of 100 operations 100 meet a fault at most, and 100 are late");
+  for (keyspan::fault_chances const chances :
+       {keyspan::fault_chances{.throttled = 50, .unavailable = 50, .lost = 1},
+        {.throttled = 4'294'967'295, .lost = 2},
+        {.delayed = 101}})
+    CHECK_FALSE(test::promise_broken_by([&] {
+                  return faulty{all.truth, all.clock, chances}.struck();
+                }).empty());
+  CHECK(
+      faulty{all.truth, all.clock, {.throttled = 50, .unavailable = 50, .delayed = 100}}.struck() ==
+      0);
 }
 
 TEST_CASE("the example of a faulty container reads as it should") {

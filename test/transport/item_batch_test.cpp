@@ -7,7 +7,9 @@
 #include <support/check.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace {
@@ -60,6 +62,35 @@ TEST_CASE("a patch may refuse") {
   review one;
   CHECK(work.operations()[0].patch(one).error().text == "not so");
 }
+
+// A function that changes a document is a patch of it; one that changes nothing, or whose answer
+// would be lost, is none.
+struct edits {
+  void operator()(review& one) const { ++one.rating; }
+};
+struct edited {
+  int stars = 0;
+  void praise() { ++stars; }
+};
+using asks = keyspan::result<void>;
+constexpr auto of_any = [](auto& one) { ++one.rating; };
+constexpr auto of_a_copy = [](review one) { ++one.rating; };
+constexpr auto of_a_constant = [](review const& one) { return void(one.rating); };
+constexpr auto of_any_copy = [](auto one) { ++one.rating; };
+constexpr auto that_asks = [](review&) { return asks{}; };
+constexpr auto that_counts = [](review& one) { return one.rating; };
+constexpr auto that_doubts = [](review&) { return true; };
+constexpr auto that_may_count = [](review&) { return keyspan::result<int>{1}; };
+template <auto const& F>
+constexpr bool is_patch = keyspan::patch_of<std::remove_cvref_t<decltype(F)>, review>;
+static_assert(is_patch<of_any> && is_patch<that_asks> && keyspan::patch_of<edits, review>);
+static_assert(keyspan::patch_of<void (*)(review&), review>);
+static_assert(keyspan::patch_of<std::function<void(review&)>, review>);
+static_assert(keyspan::patch_of<std::reference_wrapper<edits const>, review>);
+static_assert(keyspan::patch_of<decltype(&edited::praise), edited>);
+static_assert(!is_patch<of_a_copy> && !is_patch<of_a_constant> && !is_patch<of_any_copy>);
+static_assert(!is_patch<that_counts> && !is_patch<that_doubts> && !is_patch<that_may_count>);
+static_assert(!keyspan::patch_of<int, review> && !keyspan::patch_of<int edited::*, edited>);
 
 TEST_CASE("a batch can be copied and executed again") {
   item_batch<review> const work = item_batch<review>{"k"}.create({"r-1"});

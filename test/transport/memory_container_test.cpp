@@ -147,7 +147,7 @@ TEST_CASE("a removal needs the document, and gives what it was") {
   CHECK(gone->item->rating == 1);
   auto const again = done(in.remove("a-1", "r-1"));
   CHECK(code_of(again) == errc::not_found);
-  CHECK(again.error().text == "there is no item \"r-1\"");
+  CHECK(again.error().text == "there is no item \"r-1\" under the key [\"a-1\"]");
   CHECK(again.error().wire.status == 404);
   CHECK(code_of(done(in.read_item("a-1", "r-1"))) == errc::not_found);
   CHECK(in.size() == 2);
@@ -235,7 +235,7 @@ TEST_CASE("a document without an id, or that is too large, is refused") {
   auto const large = done(in.create(review{"r", "eleven long", 1}));
   CHECK(code_of(large) == errc::too_large);
   CHECK(large.error().wire.status == 413);
-  CHECK(large.error().text == "the document has 11 bytes, 10 are the most");
+  CHECK(large.error().text == "item \"r\" has 11 bytes, 10 are the most");
   CHECK(done(in.create(review{"r", "ten long!!", 1})).has_value());
   CHECK(in.size() == 1);
   CHECK(in.bytes() == 10);
@@ -355,7 +355,8 @@ TEST_CASE("many documents are read at once, each partition asked once") {
   for (std::size_t i = 0; i < 34; ++i) CHECK(all->items[i]->rating == 99 - 3 * static_cast<int>(i));
   CHECK_FALSE(all->items[34]);
   CHECK(all->charge == 35);
-  CHECK(asked == std::vector<std::string>{"answered read_many from memory: status 200, 34 items"});
+  CHECK(asked == std::vector<std::string>{
+                     "answered read_many from memory: status 200, 34 items, charge 35"});
   CHECK(done(in.read_many({}))->items.empty());
   ids[7].key = partition_key{"a", "b"};
   auto const wrong = done(in.read_many(ids));
@@ -1052,6 +1053,112 @@ TEST_CASE("whatever is refused says its status, who refused it, and that it was 
   CHECK(in.size() == 1);
 }
 
+TEST_CASE("what is not there and what does not belong into a batch is named, with its key") {
+  reviews in{cosmos_v2, by_article};
+  auto const text = [](keyspan::error const& why) { return std::string{why.text.view()}; };
+  std::string const none = "there is no item \"r\" under the key [\"a\"]";
+  CHECK(text(done(in.read_item("a", "r")).error()) == none);
+  CHECK(text(done(in.remove("a", "r")).error()) == none);
+  CHECK(text(done(in.replace(review{"r", "a", 1})).error()) == none);
+  CHECK(text(done(in.patch("a", "r", [](review&) {})).error()) == none);
+  auto const in_batch = [&](item_batch<review> const& work) {
+    return text(done(in.execute(work))->operations[0].error());
+  };
+  CHECK(in_batch(item_batch<review>{"a"}.read("r")) == "operation 0: " + none);
+  CHECK(in_batch(item_batch<review>{"a"}.remove("r")) == "operation 0: " + none);
+  CHECK(in_batch(item_batch<review>{"a"}.create(review{"r", "b", 1})) ==
+        "operation 0: item \"r\" has the key [\"b\"] and the batch another one: put it into a "
+        "batch of its own key");
+  std::string const long_one(500, 'x');
+  auto const cut = text(done(in.read_item(long_one, long_one)).error());
+  CHECK(cut.starts_with("there is no item \"xxx"));
+  CHECK(cut.find("\" under the key [\"xxx") != cut.npos);
+}
+
+TEST_CASE("a feed of a key that the container cannot have says so, in every mode") {
+  reviews in{cosmos_v2, by_article, {.partitions = 2, .keeps_versions = 1h}};
+  write(in, 0, 10);
+  feed of_two{in, {.scope = partition_key{"x", "y"}}};
+  std::vector<errc> met;
+  for (auto const& page : of_two.pages()) met.push_back(page ? errc::stopped : page.error().code);
+  feed of_changes{in,
+                  {.start = keyspan::from_now,
+                   .mode = keyspan::feed_mode::all_versions_and_deletes,
+                   .scope = partition_key{"x", "y"}}};
+  for (auto const& page : of_changes.pages())
+    met.push_back(page ? errc::stopped : page.error().code);
+  CHECK(met == std::vector(2, errc::key_mismatch));
+}
+
+TEST_CASE("an etag and a page stay what they are when what gave them is gone") {
+  reviews in{cosmos_v2, by_article, {.name = "shop"}};
+  keyspan::write_options seen;
+  {
+    auto const made = done(in.create(review{"r", "a", 1}));
+    seen = {.if_match = made->item.etag()};
+    CHECK(seen.if_match == made->item.etag());
+  }
+  CHECK(done(in.replace(review{"r", "a", 2}, seen)).has_value());
+  CHECK(code_of(done(in.replace(review{"r", "a", 3}, seen))) == errc::precondition_failed);
+  // What is longer than any etag is none.
+  std::string const longer =
+      std::string{done(in.read_item("a", "r"))->item.etag().view()} + std::string(200, 'x');
+  CHECK(code_of(done(in.replace(review{"r", "a", 3}, {.if_match = longer}))) ==
+        errc::precondition_failed);
+  feed changes{in};
+  std::vector<std::string> from;
+  for (auto const& page : changes.pages()) {
+    from.emplace_back(page->endpoint.view());
+    from.emplace_back(page->activity_id.view());
+  }
+  CHECK(from == std::vector<std::string>{"shop", "0-6"});
+}
+
+TEST_CASE("an event says what a service calls the operation, its substatus and how long it took") {
+  test_time time;
+  std::vector<std::string> told;
+  std::vector<keyspan::instant::duration> elapsed;
+  auto options = time.with({.request_units = 5});
+  options.on_event = [&](keyspan::event const& one) {
+    told.emplace_back(one.to_text().view());
+    elapsed.push_back(one.elapsed);
+  };
+  options.size_of = [&](review const& one) {
+    time.now += one.rating * 1ms;  // takes so long
+    return std::size_t{1};
+  };
+  reviews in{cosmos_v2, by_article, options};
+  REQUIRE(done(in.create(review{"r", "a", 7})).has_value());
+  auto const refused = done(in.read_item("a", "r"));
+  CHECK(refused.error().wire.activity_id == "0-2");
+  time.now += 1s;
+  auto const range = in.partitions()[0].range;
+  auto const page = done(in.read(range, keyspan::from_beginning, {}));
+  CHECK(page->activity_id == "0-3");
+  CHECK_FALSE(done(in.read(range, keyspan::from_beginning, {.partition = "9"})).has_value());
+  CHECK(code_of(done(in.patch("a", "r", [](review&) -> keyspan::result<void> {
+          return keyspan::fail(errc::invalid_options, "not so");
+        }))) == errc::invalid_options);
+  CHECK_FALSE(done(in.remove(partition_key{}, "r")).has_value());
+  CHECK(told == std::vector<std::string>{
+                    "answered create in 0 from memory: status 201, activity 0-1, 1 item, charge 5",
+                    "failed read in 0 from memory: throttled, status 429/3200, activity 0-2",
+                    "answered feed in 0 from memory: status 200, activity 0-3, 1 item, charge 1",
+                    "failed feed in 0 from memory: range_gone, status 410/1002, activity 0-4",
+                    "failed patch in 0 from memory: invalid_options, activity 0-5",
+                    "failed remove from memory: key_mismatch, status 400"});
+  REQUIRE(elapsed.size() == 6);
+  CHECK(elapsed[0] == 7ms);
+  CHECK(elapsed[1] == 0ms);
+  // Where nobody says what time it is, it is measured.
+  reviews alone{cosmos_v2, by_article, {.on_event = [&](keyspan::event const& one) {
+                  elapsed.push_back(one.elapsed);
+                }}};
+  REQUIRE(done(alone.create(review{"r", "a", 1})).has_value());
+  CHECK(elapsed.back() > 0s);
+  CHECK(elapsed.back() < 1h);
+}
+
 TEST_CASE("a batch that was not done is told as the failure that it is") {
   std::vector<std::string> told;
   reviews in{cosmos_v2, by_article, {.on_event = [&](keyspan::event const& one) {
@@ -1061,9 +1168,10 @@ TEST_CASE("a batch that was not done is told as the failure that it is") {
   work.create(review{"r", "a", 1}).create(review{"s", "a", 1});
   REQUIRE(done(in.execute(work))->is_done());
   REQUIRE_FALSE(done(in.execute(work))->is_done());
-  CHECK(told == std::vector<std::string>{"answered execute in 0 from memory: status 200, 2 items",
+  CHECK(told == std::vector<std::string>{"answered execute in 0 from memory: status 200, activity "
+                                         "0-1, 2 items, charge 10",
                                          "failed execute in 0 from memory: already_exists, status "
-                                         "409"});
+                                         "409, activity 0-2, charge 1"});
 }
 
 // ---- any scheme, any documents

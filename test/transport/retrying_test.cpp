@@ -16,6 +16,7 @@
 #include <keyspan/transport/transport.hpp>
 
 #include <support/check.hpp>
+#include <support/contracts.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -38,6 +39,7 @@ using keyspan::request;
 using keyspan::request_kind;
 using keyspan::response;
 using keyspan::result;
+using keyspan::retry_policy;
 using keyspan::retrying;
 using namespace std::chrono_literals;
 
@@ -388,6 +390,16 @@ TEST_CASE("what a judge leaves out is told from the response, and what it says s
   CHECK(told.status == 408);
   CHECK(told.substatus == 7);
   CHECK(told.endpoints == std::vector<std::string>{"localhost:8081", "localhost:8081"});
+}
+
+TEST_CASE("a policy that nobody can keep is refused before anything is sent") {
+  world all;
+  CHECK(test::promise_broken_by([&] {
+          keyspan::retrying const none{all.wire, retry_policy{.most_attempts = 0}, all.clock};
+        }) == "a request is attempted once at least");
+  CHECK(test::promise_broken_by([&] {
+          keyspan::retrying const nervous{all.wire, retry_policy{.jitter = 1.5}, all.clock};
+        }) == "a jitter is a share from 0 to 1");
 }
 
 TEST_CASE("the example of retrying reads as it should") {

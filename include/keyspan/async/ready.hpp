@@ -11,7 +11,7 @@ namespace keyspan {
 /// Gives its value to who awaits it and never suspends: what a source in memory answers with, so
 /// that the same source serves coroutines and plain loops.
 template <class T>
-struct ready {
+struct [[nodiscard]] ready {
   static_assert(std::is_object_v<T>, "what is ready is a value: return a pointer, or a result");
 
   // Not an aggregate: `co_await ready{x}` of one destroys x twice with g++ 12.

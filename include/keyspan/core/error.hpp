@@ -108,7 +108,7 @@ inline constexpr errc_words errc_table[]{
     {errc::scheme_mismatch, "scheme_mismatch", "the container is partitioned by another scheme",
      "open it with the scheme the message names, or with one chosen at run time"},
     {errc::position_lost, "position_lost", "the source no longer keeps what follows this position",
-     "start again from the beginning or from now"},
+     "start again from now; a feed of latest versions also from the beginning"},
     {errc::out_of_order, "out_of_order", "a source gave its items out of order",
      "sort the source by the order that the merge was given"},
     {errc::bad_request, "bad_request", "the service did not accept the request",

@@ -32,7 +32,11 @@ struct page {
   /// The position of the newest change of the partition, to tell how far behind a reader is; 0
   /// where the source does not say.
   std::uint64_t lsn = 0;
+  /// What the service calls the read in its own records.
   inline_text<36> activity_id{};
+  /// Who answered: host and port, or the name of a container in memory. Never a path, a query or a
+  /// credential.
+  inline_text<80> endpoint{};
   /// What a later read in the same session is to show; opaque.
   std::string session_token{};
 

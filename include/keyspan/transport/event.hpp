@@ -4,6 +4,7 @@
 #include <keyspan/async/clock.hpp>
 #include <keyspan/core/contract.hpp>
 #include <keyspan/core/error.hpp>
+#include <keyspan/core/number.hpp>
 #include <keyspan/core/text.hpp>
 
 #include <chrono>
@@ -89,6 +90,10 @@ struct event {
     }
     if (!activity_id.empty()) detail("activity ", activity_id);
     if (items != 0) detail(items, items == 1 ? " item" : " items");
+    if (charge != 0) {
+      char digits[max_number_text]{};
+      if (auto const units = write_number(charge, digits)) detail("charge ", *units);
+    }
     if (attempts > 1) detail("after ", attempts, " attempts");
     if (kind == event_kind::repeating)
       detail("in ", std::chrono::ceil<std::chrono::milliseconds>(wait).count(), " ms");

@@ -41,13 +41,15 @@
 
 namespace keyspan {
 
-/// How often what goes wrong, in percent of all operations.
+/// How often what goes wrong, in percent of all operations: 5 is one in twenty.
 struct fault_chances {
+  /// With 1 to 50 ms to wait. One operation is throttled, unavailable or lost: these three are no
+  /// more than 100 together.
   unsigned throttled = 0;
   unsigned unavailable = 0;
   /// Done, but nobody hears of it: `outcome_unknown` for a write, `not_connected` for a read.
   unsigned lost = 0;
-  /// Up to `longest_delay`, partly before it is done and partly after.
+  /// Whatever else it meets: up to `longest_delay`, partly before it is done and partly after.
   unsigned delayed = 0;
   instant::duration longest_delay = std::chrono::milliseconds{100};
   std::uint64_t seed = 0;
@@ -122,12 +124,13 @@ class faulty {
   template <class Answer>
   using answering = task<result<Answer>>;
 
-  /// Requires chances up to 100.
+  /// Requires chances of at most 100, those of the faults together and that of a delay.
   faulty(Container& of, Clock& by, fault_chances chances = {})
       : of_{&of}, clock_{&by}, chances_{chances} {
-    expects(chances.throttled <= 100 && chances.unavailable <= 100 && chances.lost <= 100 &&
-                chances.delayed <= 100,
-            "a chance is from 0 to 100 in 100");
+    std::uint64_t const faults =
+        std::uint64_t{chances.throttled} + chances.unavailable + chances.lost;
+    expects(faults <= 100 && chances.delayed <= 100,
+            "of 100 operations 100 meet a fault at most, and 100 are late");
   }
 
   scheme_type const& scheme() const noexcept { return of_->scheme(); }
@@ -136,7 +139,7 @@ class faulty {
   // ---- the script ------------------------------------------------------------------------------
 
   /// The next operations are not done, and fail with this error; with the status that a service
-  /// gives it, where only its kind is said.
+  /// gives it, and 20 ms to wait where it is throttled, where only its kind is said.
   void fail_next(error const& why, std::size_t times = 1) {
     std::lock_guard const lock{mutex_};
     failures_.insert(failures_.end(), times, why);
@@ -146,7 +149,7 @@ class faulty {
   /// `not_connected` for a read.
   void lose_next(std::size_t times = 1) {
     std::lock_guard const lock{mutex_};
-    losses_ += times;
+    losses_.insert(losses_.end(), times, true);
   }
   /// The next operations are done at once and answered so much later.
   void delay_next(instant::duration by, std::size_t times = 1) {
@@ -158,6 +161,17 @@ class faulty {
   void during_next(std::function<void()> f) {
     std::lock_guard const lock{mutex_};
     meanwhile_.push_back(std::move(f));
+  }
+  /// So many operations, behind all that the script has something for by now, meet nothing of it:
+  /// what is said next strikes behind them.
+  void pass_next(std::size_t times = 1) {
+    std::lock_guard const lock{mutex_};
+    std::size_t const behind =
+        times + (std::max)({failures_.size(), losses_.size(), delays_.size(), meanwhile_.size()});
+    failures_.resize(behind);
+    losses_.resize(behind);
+    delays_.resize(behind);
+    meanwhile_.resize(behind);
   }
   /// No chance strikes any more.
   void heal() {
@@ -177,54 +191,45 @@ class faulty {
         true, {}, [document = std::move(document)](Container& on) { return on.create(document); });
   }
   answering<answer_type> upsert(document_type document, write_options options = {}) {
-    return perform<answer_type>(
-        true, {},
-        [document = std::move(document), match = std::string{options.if_match}](Container& on) {
-          return on.upsert(document, {.if_match = match});
-        });
+    return perform<answer_type>(true, {}, [document = std::move(document), options](Container& on) {
+      return on.upsert(document, options);
+    });
   }
   answering<answer_type> replace(document_type document, write_options options = {}) {
-    return perform<answer_type>(
-        true, {},
-        [document = std::move(document), match = std::string{options.if_match}](Container& on) {
-          return on.replace(document, {.if_match = match});
-        });
+    return perform<answer_type>(true, {}, [document = std::move(document), options](Container& on) {
+      return on.replace(document, options);
+    });
   }
   template <detail::views_as_key Key, key_input Id>
   answering<answer_type> remove(Key const& key, Id const& id, write_options options = {}) {
     return perform<answer_type>(
         true, {},
         [key = partition_key{detail::view_of_key(key)}, id = partition_key{id},
-         match = std::string{options.if_match}](Container& on) {
-          return on.remove(key, id[0], {.if_match = match});
-        });
+         options](Container& on) { return on.remove(key, id[0], options); });
   }
-  template <detail::views_as_key Key, key_input Id, std::invocable<document_type&> F>
+  template <detail::views_as_key Key, key_input Id, patch_of<document_type> F>
   answering<answer_type> patch(Key const& key, Id const& id, F f, write_options options = {}) {
     return perform<answer_type>(
         true, {},
         [key = partition_key{detail::view_of_key(key)}, id = partition_key{id}, f = std::move(f),
-         match = std::string{options.if_match}](Container& on) {
-          return on.patch(key, id[0], f, {.if_match = match});
-        });
+         options](Container& on) { return on.patch(key, id[0], f, options); });
   }
-  template <detail::views_as_key Key, key_input Id, std::invocable<document_type&> F>
+  template <detail::views_as_key Key, key_input Id, patch_of<document_type> F>
   answering<answer_type> remove_softly(Key const& key, Id const& id, F mark,
                                        std::chrono::milliseconds after,
                                        write_options options = {}) {
     return perform<answer_type>(
         true, {},
         [key = partition_key{detail::view_of_key(key)}, id = partition_key{id},
-         mark = std::move(mark), after, match = std::string{options.if_match}](Container& on) {
-          return on.remove_softly(key, id[0], mark, after, {.if_match = match});
-        });
+         mark = std::move(mark), after,
+         options](Container& on) { return on.remove_softly(key, id[0], mark, after, options); });
   }
   template <detail::views_as_key Key, key_input Id>
   answering<answer_type> read_item(Key const& key, Id const& id, read_options options = {}) {
     return perform<answer_type>(
         false, {},
         [key = partition_key{detail::view_of_key(key)}, id = partition_key{id},
-         session = std::string{options.session_token}](Container& on) {
+         session = std::string{options.session_token.view()}](Container& on) {
           return on.read_item(key, id[0], {.session_token = session});
         });
   }
@@ -292,16 +297,17 @@ class faulty {
     error made{code, why...};
     std::tie(made.wire.status, made.wire.substatus) = detail::status_of(code);
     made.wire.attempts = 1;
+    if (code == errc::throttled) made.wire.retry_after_ms = 20;
     made.wire.endpoint = inline_text<80>{std::string_view{of_->container()}};
     return made;
   }
-  template <class Queue>
-  static auto taken(Queue& from) {
-    auto first = std::move(from.front());
+  template <class What>
+  static What taken(std::deque<What>& from) {
+    if (from.empty()) return What{};
+    What first = std::move(from.front());
     from.pop_front();
     return first;
   }
-  bool chance(unsigned percent) { return percent != 0 && draw() % 100 < percent; }
   std::uint64_t draw() { return detail::mixed(chances_.seed ^ detail::mixed(++drawn_)); }
   instant::duration part_of(instant::duration longest) {
     double const share = static_cast<double>(draw() >> 11) * 0x1p-53;
@@ -312,27 +318,34 @@ class faulty {
   trouble next() {
     std::lock_guard const lock{mutex_};
     trouble met;
-    if (!failures_.empty()) met.failure = taken(failures_);
-    if (losses_ > 0) {
-      --losses_;
-      met.is_lost = true;
-    }
-    if (!meanwhile_.empty()) met.meanwhile = taken(meanwhile_);
-    if (!delays_.empty()) met.after = taken(delays_);
-    if (!met.failure && chance(chances_.throttled)) {
-      met.failure = told(errc::throttled, "throttled by chance");
-      met.failure->wire.retry_after_ms = static_cast<std::uint32_t>(1 + draw() % 50);
-    }
-    if (!met.failure && chance(chances_.unavailable))
-      met.failure = told(errc::unavailable, "unavailable by chance");
-    if (chance(chances_.lost)) met.is_lost = true;
-    if (chance(chances_.delayed)) {
+    met.failure = taken(failures_);
+    met.is_lost = taken(losses_);
+    met.meanwhile = taken(meanwhile_);
+    met.after = taken(delays_);
+    if (!met.failure && !met.is_lost) strike(met);
+    if (chances_.delayed != 0 && draw() % 100 < chances_.delayed) {
       met.before = part_of(chances_.longest_delay);
       met.after += part_of(chances_.longest_delay);
     }
     if (met.failure || met.is_lost || met.meanwhile || met.before + met.after > met.before.zero())
       ++struck_;
     return met;
+  }
+
+  // One draw decides between the faults, so that each is as frequent as it was asked to be.
+  void strike(trouble& met) {
+    unsigned const unavailable = chances_.throttled + chances_.unavailable;
+    unsigned const lost = unavailable + chances_.lost;
+    if (lost == 0) return;
+    std::uint64_t const drawn = draw() % 100;
+    if (drawn < chances_.throttled) {
+      met.failure = told(errc::throttled, "throttled by chance");
+      met.failure->wire.retry_after_ms = static_cast<std::uint32_t>(1 + draw() % 50);
+    } else if (drawn < unavailable) {
+      met.failure = told(errc::unavailable, "unavailable by chance");
+    } else {
+      met.is_lost = drawn < lost;
+    }
   }
 
   // Waits, if anything. Nothing where the time has come, else why not.
@@ -382,8 +395,8 @@ class faulty {
   fault_chances chances_;
   std::uint64_t drawn_ = 0;
   std::size_t struck_ = 0;
-  std::deque<error> failures_{};
-  std::size_t losses_ = 0;
+  std::deque<std::optional<error>> failures_{};
+  std::deque<bool> losses_{};
   std::deque<instant::duration> delays_{};
   std::deque<std::function<void()>> meanwhile_{};
 };

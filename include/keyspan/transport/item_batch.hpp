@@ -3,14 +3,15 @@
 #pragma once
 
 #include <keyspan/core/result.hpp>
+#include <keyspan/core/text.hpp>
 #include <keyspan/key/key_value.hpp>
 #include <keyspan/key/partition_key.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -18,10 +19,26 @@
 
 namespace keyspan {
 
+/// The sentences that a compiler shows for what is no patch of a `T`. One that takes a copy, by
+/// value, would change nothing; what it returned beside an error would be lost.
+template <class F, class T>
+concept takes_the_document_by_reference =
+    std::invocable<F&, T&> && (std::is_member_function_pointer_v<F> || !std::invocable<F&, T>);
+template <class F, class T>
+concept returns_nothing_or_a_result_of_nothing =
+    std::is_void_v<std::invoke_result_t<F&, T&>> ||
+    std::same_as<std::invoke_result_t<F&, T&>, result<void>>;
+
+/// A function that changes a document: `[](review& one) { ++one.rating; }`. It takes a `T&` and
+/// nothing else, and may return a `result<void>` that says why it refuses to.
+template <class F, class T>
+concept patch_of =
+    takes_the_document_by_reference<F, T> && returns_nothing_or_a_result_of_nothing<F, T>;
+
 /// How a write is done.
 struct write_options {
   /// Only where the document still has this etag: `errc::precondition_failed` else. Empty for any.
-  std::string_view if_match{};
+  inline_text<64> if_match{};
 };
 
 namespace detail {
@@ -39,7 +56,7 @@ result<void> patched(T& document, F& patch) {
   if constexpr (std::is_same_v<std::invoke_result_t<F&, T&>, result<void>>) {
     return std::invoke(patch, document);
   } else {
-    static_cast<void>(std::invoke(patch, document));
+    std::invoke(patch, document);
     return {};
   }
 }
@@ -50,7 +67,7 @@ struct batched_operation {
   std::optional<T> document{};
   // An id, as a key of one value, so that it owns its text.
   partition_key id{};
-  std::string if_match{};
+  inline_text<64> if_match{};
   std::function<result<void>(T&)> patch{};
 };
 
@@ -87,8 +104,7 @@ class item_batch {
   }
   /// Changes the document by a function of it, which may return a `result<void>`. It is called
   /// while the partition is locked, so it does not use the container.
-  template <key_input Id, class F>
-    requires std::invocable<F&, T&>
+  template <key_input Id, patch_of<T> F>
   item_batch& patch(Id const& id, F f, write_options options = {}) {
     add(what::patch, id, options);
     operations_.back().patch = [patch = std::move(f)](T& document) mutable {
@@ -109,13 +125,12 @@ class item_batch {
 
   item_batch& add(what kind, T document, write_options options) {
     operations_.push_back(
-        {.what = kind, .document = std::move(document), .if_match = std::string{options.if_match}});
+        {.what = kind, .document = std::move(document), .if_match = options.if_match});
     return *this;
   }
   template <key_input Id>
   item_batch& add(what kind, Id const& id, write_options options) {
-    operations_.push_back(
-        {.what = kind, .id = partition_key{id}, .if_match = std::string{options.if_match}});
+    operations_.push_back({.what = kind, .id = partition_key{id}, .if_match = options.if_match});
     return *this;
   }
 

@@ -47,6 +47,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -73,10 +74,31 @@ struct item_id {
   friend bool operator==(item_id const&, item_id const&) = default;
 };
 
+/// The sentence that a compiler shows for a text that is gone when its expression is done.
+template <class Text>
+concept text_that_stays = std::convertible_to<Text, std::string_view> &&
+                          (std::is_lvalue_reference_v<Text> || std::is_pointer_v<Text> ||
+                           std::ranges::borrowed_range<Text>);
+
+/// A text that stays where it is while it is looked at; nothing that owns one and is about to go.
+class borrowed_text {
+ public:
+  constexpr borrowed_text() = default;
+  template <class Text>
+    requires(!std::same_as<std::remove_cvref_t<Text>, borrowed_text> && text_that_stays<Text>)
+  constexpr borrowed_text(Text&& text) : text_{text} {}
+
+  constexpr std::string_view view() const noexcept { return text_; }
+
+ private:
+  std::string_view text_{};
+};
+
 /// How a read is done.
 struct read_options {
-  /// What the read is to show at least; opaque, and empty where nothing is asked for.
-  std::string_view session_token{};
+  /// What the read is to show at least; opaque, and empty where nothing is asked for. It lives
+  /// until the read was called.
+  borrowed_text session_token{};
 };
 
 namespace detail {
@@ -190,13 +212,13 @@ class memory_container {
   /// Changes a document by a function of it, which may return a `result<void>` whose error is
   /// returned. It is called on a copy, and again where somebody else has written the document
   /// meanwhile. Errors: those of `replace`; `key_mismatch` where it changes the key or the id.
-  template <detail::views_as_key Key, key_input Id, std::invocable<T&> F>
+  template <detail::views_as_key Key, key_input Id, patch_of<T> F>
   answering<answer_type> patch(Key const& key, Id const& id, F f, write_options options = {}) {
     return {patched(detail::view_of_key(key), key_value(id), f, options)};
   }
   /// A soft delete: marks a document by a function of it, so that feeds tell of it, and takes it
   /// away after a while. Errors: those of `patch`.
-  template <detail::views_as_key Key, key_input Id, std::invocable<T&> F>
+  template <detail::views_as_key Key, key_input Id, patch_of<T> F>
   answering<answer_type> remove_softly(Key const& key, Id const& id, F mark,
                                        std::chrono::milliseconds after,
                                        write_options options = {}) {
@@ -393,17 +415,29 @@ class memory_container {
     return why;
   }
   static inline_text<36> activity(own_partition& own) {
-    return {std::string_view{own.who.id}, "-", own.next_operation()};
+    return {std::string_view{own.who.id}, "-", own.operation()};
   }
 
   // What an operation did, told when nothing is locked any more.
   struct told {
     std::string_view operation;
+    instant began{};  // where there is somebody to be told
     inline_text<24> partition{};
+    std::uint64_t number = 0;  // of the operation in its partition
     std::size_t items = 0;
     std::size_t expired = 0;
     bool is_full = false;
   };
+  told begin(std::string_view operation) const {
+    told about{operation};
+    if (options_.on_event) about.began = moment();
+    return about;
+  }
+  // Times that are given for a test are all there are.
+  instant moment() const {
+    return options_.now ? instant{options_.now().time_since_epoch()}
+                        : std::chrono::steady_clock::now();
+  }
   template <class Answer>
   void tell(told const& about, result<Answer> const& answer) {
     if (!options_.on_event) return;
@@ -416,7 +450,11 @@ class memory_container {
                    .operation = about.operation,
                    .partition = about.partition,
                    .endpoint = options_.name,
-                   .items = about.items};
+                   .items = about.items,
+                   .elapsed = moment() - about.began};
+    inline_text<36> activity;
+    if (!about.partition.empty()) activity = {about.partition, "-", about.number};
+    happened.activity_id = activity;
     if (answer) {
       happened.charge = answer->charge;
       happened.status = 200;
@@ -434,6 +472,8 @@ class memory_container {
     happened.kind = event_kind::failed;
     happened.status = why.wire.status;
     happened.code = why.code;
+    happened.substatus = why.wire.substatus;
+    if (!why.wire.activity_id.empty()) happened.activity_id = why.wire.activity_id;
   }
   void tell_topology(event_kind kind, std::string_view id, std::size_t parts) {
     if (options_.on_event)
@@ -477,6 +517,7 @@ class memory_container {
       std::lock_guard const lock{own.mutex};
       if (own.is_gone) continue;
       about.partition = inline_text<24>{std::string_view{own.who.id}};
+      about.number = own.begin_operation();
       about.expired += own.live_until(time, options_.keeps_versions);
       return f(own, seen->map.size());
     }
@@ -566,8 +607,8 @@ class memory_container {
     if (!found) return unexpected{found.error()};
     std::size_t const bytes = options_.size_of ? options_.size_of(document) : 1024;
     if (bytes > options_.largest_document)
-      return unexpected{refusal(errc::too_large, 413, "the document has ", bytes, " bytes, ",
-                                options_.largest_document, " are the most")};
+      return unexpected{refusal(errc::too_large, 413, id_text(found->name), " has ", bytes,
+                                " bytes, ", options_.largest_document, " are the most")};
     if (!time_to_live && options_.time_to_live_of)
       time_to_live = options_.time_to_live_of(document);
     if (!time_to_live) time_to_live = options_.time_to_live;
@@ -587,7 +628,7 @@ class memory_container {
     if (before && kind == what::create)
       return unexpected{refusal(own, errc::already_exists, 409, id_text(name), " exists already")};
     if (!before && kind != what::create && kind != what::upsert)
-      return unexpected{refusal(own, errc::not_found, 404, "there is no ", id_text(name))};
+      return unexpected{no_item(own, name)};
     if (!if_match.empty() && (!before || detail::etag_text(before->etag) != if_match))
       return unexpected{refusal(own, errc::precondition_failed, 412, id_text(name),
                                 before ? " was changed meanwhile: its etag is " : " is not there",
@@ -613,6 +654,13 @@ class memory_container {
     key_value const id = detail::named_item{name}.id;
     if (!id.is_string()) return inline_text<72>{std::string_view{"this item"}};
     return {"item \"", id.string().substr(0, 60), "\""};
+  }
+  static inline_text<48> key_text(std::string_view name) {
+    return inline_text<48>{detail::named_item{name}.key.to_text()};
+  }
+  error no_item(own_partition& own, std::string_view name) const {
+    return refusal(own, errc::not_found, 404, "there is no ", id_text(name), " under the key ",
+                   key_text(name));
   }
 
   // Looking whether something can be done costs as much as a read.
@@ -656,7 +704,7 @@ class memory_container {
   }
 
   result<answer_type> write(what kind, T document, write_options options) {
-    told about{name_of(kind)};
+    told about = begin(name_of(kind));
     auto prepared = prepare(std::move(document));
     if (!prepared) return refused(about, prepared.error());
     pointer const& now = *prepared;
@@ -666,7 +714,7 @@ class memory_container {
   }
   result<answer_type> removed(partition_key_view const& key, key_value const& id,
                               write_options options) {
-    told about{name_of(what::remove)};
+    told about = begin(name_of(what::remove));
     auto const found = place(key, id);
     if (!found) return refused(about, found.error());
     return write_at(found->token, about, [&](own_partition& own, plan& all) {
@@ -677,7 +725,7 @@ class memory_container {
   result<answer_type> patched(partition_key_view const& key, key_value const& id, F& f,
                               write_options options,
                               std::optional<std::chrono::milliseconds> time_to_live = {}) {
-    told about{name_of(what::patch)};
+    told about = begin(name_of(what::patch));
     auto const found = place(key, id);
     if (!found) return refused(about, found.error());
     for (;;) {
@@ -731,7 +779,7 @@ class memory_container {
   // ---- batches ---------------------------------------------------------------------------------
 
   result<batch_answer<T>> executed(item_batch<T> const& work) {
-    told about{"execute"};
+    told about = begin("execute");
     auto answer = executed(work, about);
     if (answer && answer->is_done()) about.items = work.size();
     finish(about, answer);
@@ -757,10 +805,11 @@ class memory_container {
       prepared.back() = prepare(*one.document);
       if (!prepared.back()) continue;
       bytes += (*prepared.back())->bytes;
-      if (!std::string_view{(*prepared.back())->name}.starts_with(prefix.view()))
-        prepared.back() =
-            unexpected{refusal(errc::key_mismatch, 400,
-                               "a batch is about one key, and this document has another one")};
+      std::string_view const name = (*prepared.back())->name;
+      if (!name.starts_with(prefix.view()))
+        prepared.back() = unexpected{
+            refusal(errc::key_mismatch, 400, id_text(name), " has the key ", key_text(name),
+                    " and the batch another one: put it into a batch of its own key")};
     }
     if (bytes > options_.largest_batch)
       return unexpected{refusal(errc::too_large, 413, "a batch has ", options_.largest_batch,
@@ -805,8 +854,7 @@ class memory_container {
     if (one.what == what::remove)
       return planned(own, all, one.what, name.view(), nullptr, one.if_match);
     pointer const seen = all.find(own, name.view());
-    if (!seen)
-      return unexpected{refusal(own, errc::not_found, 404, "there is no ", id_text(name.view()))};
+    if (!seen) return unexpected{no_item(own, name.view())};
     if (one.what == what::read) {
       answer_type answer;
       answer.item = stored<T>{seen};
@@ -826,20 +874,18 @@ class memory_container {
 
   result<answer_type> read_one(partition_key_view const& key, key_value const& id,
                                read_options options) {
-    told about{name_of(what::read)};
+    told about = begin(name_of(what::read));
     auto const token = token_in(key);
     if (!token) return refused(about, token.error());
     detail::item_name const name{key, id};
     auto answer =
         at_owner(*token, about, [&](own_partition& own, std::size_t count) -> result<answer_type> {
           if (auto const why = throttled(own, count)) return unexpected{*why};
-          if (!options.session_token.empty())
-            if (auto const why = behind_session(own, options.session_token))
+          if (!options.session_token.view().empty())
+            if (auto const why = behind_session(own, options.session_token.view()))
               return unexpected{*why};
           pointer found = own.find(name.view());
-          if (!found)
-            return paid(own,
-                        refusal(own, errc::not_found, 404, "there is no ", id_text(name.view())));
+          if (!found) return paid(own, no_item(own, name.view()));
           answer_type made;
           made.charge = detail::units_for(found->bytes, detail::units_of_read);
           made.item = stored<T>{std::move(found)};
@@ -854,7 +900,7 @@ class memory_container {
   }
 
   result<items_answer<T>> read_all(std::span<item_id const> ids) {
-    told about{"read_many"};
+    told about = begin("read_many");
     auto answer = read_all(ids, about);
     if (answer)
       for (auto const& item : answer->items) about.items += item ? 1u : 0u;
@@ -924,7 +970,7 @@ class memory_container {
 
   result<page_type> page_for(range_type const& range, continuation const& from,
                              read_request const& request) {
-    told about{"feed"};
+    told about = begin("feed");
     result<page_type> answer = page_in(range, from, request, about);
     if (answer) about.items = answer->items.size();
     finish(about, answer);
@@ -1002,6 +1048,7 @@ class memory_container {
     made.charge = detail::units_for(found.bytes, detail::units_of_read);
     made.lsn = own.lsn();
     made.activity_id = activity(own);
+    made.endpoint = inline_text<80>{std::string_view{options_.name}};
     made.session_token = std::string{session_token(own).view()};
     own.charge(made.charge);
     return made;

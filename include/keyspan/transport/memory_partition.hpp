@@ -173,7 +173,9 @@ class memory_partition {
   std::size_t memory() const noexcept {
     return index_.memory() + log_.capacity() * sizeof(pointer);
   }
-  std::uint64_t next_operation() noexcept { return operations_++; }
+  // The number of the operation that is under way, by which a service knows it.
+  std::uint64_t operation() const noexcept { return operations_; }
+  std::uint64_t begin_operation() noexcept { return ++operations_; }
 
   // Time goes on, and what comes to its end goes. Returns how many did.
   std::size_t live_until(wall_time now, std::optional<std::chrono::milliseconds> keeps) {

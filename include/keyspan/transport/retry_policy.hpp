@@ -59,6 +59,11 @@ constexpr std::uint64_t mixed(std::uint64_t z) noexcept {
   return z ^ z >> 31;
 }
 
+constexpr void check_policy(retry_policy const& policy) {
+  expects(policy.most_attempts > 0, "a request is attempted once at least");
+  expects(policy.jitter >= 0 && policy.jitter <= 1, "a jitter is a share from 0 to 1");
+}
+
 }  // namespace detail
 
 /// Whether a request that failed by this error may be sent again without doing more than was asked
@@ -91,8 +96,7 @@ constexpr std::uint64_t mixed(std::uint64_t z) noexcept {
 [[nodiscard]] constexpr std::optional<instant::duration> wait_before_retry(
     retry_policy const& policy, failed_attempt const& failed) {
   using duration = instant::duration;
-  expects(policy.most_attempts > 0, "a request is attempted once at least");
-  expects(policy.jitter >= 0 && policy.jitter <= 1, "a jitter is a share from 0 to 1");
+  detail::check_policy(policy);
   if (failed.attempts >= policy.most_attempts || !may_repeat(failed.why, failed.kind))
     return std::nullopt;
 

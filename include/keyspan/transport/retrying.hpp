@@ -41,17 +41,20 @@ concept response_judge = requires(J const& judge, response const& answer) {
 template <transport Transport, clock Clock, response_judge Judge = http_errors>
 class retrying {
  public:
+  /// Requires what `retry_policy` does.
   retrying(Transport& to, retry_policy policy, Clock& by, event_hook on_event = {},
            Judge judge = {})
       : to_{&to},
         policy_{policy},
         clock_{&by},
         on_event_{std::move(on_event)},
-        judge_{std::move(judge)} {}
+        judge_{std::move(judge)} {
+    detail::check_policy(policy_);
+  }
 
   retry_policy const& policy() const noexcept { return policy_; }
 
-  /// Errors: those of the transport. Requires what `retry_policy` does.
+  /// Errors: those of the transport.
   task<result<response>> send(request what) {
     instant const began = clock_->now();
     failed_attempt failed{.attempts = 0,
