@@ -102,10 +102,10 @@ struct quickest_minimum {
   [[gnu::always_inline]] static void keep(merge_key<false> const& other, std::uint64_t other_source,
                                           merge_key<false>& key, std::uint64_t& source) noexcept {
     std::uint64_t first = other.first;
-    asm("cmp %[source], %[other_source]\n\t"
-        "sbb %[key], %[first]\n\t"
-        "cmovb %[other], %[key]\n\t"
-        "cmovb %[other_source], %[source]"
+    asm("cmp {%[source], %[other_source]|%[other_source], %[source]}\n\t"
+        "sbb {%[key], %[first]|%[first], %[key]}\n\t"
+        "cmovb {%[other], %[key]|%[key], %[other]}\n\t"
+        "cmovb {%[other_source], %[source]|%[source], %[other_source]}"
         : [key] "+&r"(key.first), [source] "+&r"(source), [first] "+&r"(first)
         : [other] "r"(other.first), [other_source] "r"(other_source)
         : "cc");
@@ -114,12 +114,12 @@ struct quickest_minimum {
                                           merge_key<true>& key, std::uint64_t& source) noexcept {
     std::uint64_t first = other.first;
     std::uint64_t second = other.second;
-    asm("cmp %[source], %[other_source]\n\t"
-        "sbb %[key_second], %[second]\n\t"
-        "sbb %[key_first], %[first]\n\t"
-        "cmovb %[other_first], %[key_first]\n\t"
-        "cmovb %[other_second], %[key_second]\n\t"
-        "cmovb %[other_source], %[source]"
+    asm("cmp {%[source], %[other_source]|%[other_source], %[source]}\n\t"
+        "sbb {%[key_second], %[second]|%[second], %[key_second]}\n\t"
+        "sbb {%[key_first], %[first]|%[first], %[key_first]}\n\t"
+        "cmovb {%[other_first], %[key_first]|%[key_first], %[other_first]}\n\t"
+        "cmovb {%[other_second], %[key_second]|%[key_second], %[other_second]}\n\t"
+        "cmovb {%[other_source], %[source]|%[source], %[other_source]}"
         : [key_first] "+&r"(key.first), [key_second] "+&r"(key.second), [source] "+&r"(source),
           [first] "+&r"(first), [second] "+&r"(second)
         : [other_first] "r"(other.first), [other_second] "r"(other.second),
@@ -132,10 +132,10 @@ struct quickest_minimum {
                                                   merge_key<false>& key,
                                                   std::uint64_t& source) noexcept {
     std::uint64_t first = other.first;
-    asm("bt $0, %[node]\n\t"
-        "sbb %[key], %[first]\n\t"
-        "cmovb %[other], %[key]\n\t"
-        "cmovb %[other_source], %[source]"
+    asm("bt {$0, %[node]|%[node], 0}\n\t"
+        "sbb {%[key], %[first]|%[first], %[key]}\n\t"
+        "cmovb {%[other], %[key]|%[key], %[other]}\n\t"
+        "cmovb {%[other_source], %[source]|%[source], %[other_source]}"
         : [key] "+&r"(key.first), [source] "+&r"(source), [first] "+&r"(first)
         : [other] "r"(other.first), [other_source] "r"(other_source), [node] "r"(node)
         : "cc");
@@ -146,12 +146,12 @@ struct quickest_minimum {
                                                   std::uint64_t& source) noexcept {
     std::uint64_t first = other.first;
     std::uint64_t second = other.second;
-    asm("bt $0, %[node]\n\t"
-        "sbb %[key_second], %[second]\n\t"
-        "sbb %[key_first], %[first]\n\t"
-        "cmovb %[other_first], %[key_first]\n\t"
-        "cmovb %[other_second], %[key_second]\n\t"
-        "cmovb %[other_source], %[source]"
+    asm("bt {$0, %[node]|%[node], 0}\n\t"
+        "sbb {%[key_second], %[second]|%[second], %[key_second]}\n\t"
+        "sbb {%[key_first], %[first]|%[first], %[key_first]}\n\t"
+        "cmovb {%[other_first], %[key_first]|%[key_first], %[other_first]}\n\t"
+        "cmovb {%[other_second], %[key_second]|%[key_second], %[other_second]}\n\t"
+        "cmovb {%[other_source], %[source]|%[source], %[other_source]}"
         : [key_first] "+&r"(key.first), [key_second] "+&r"(key.second), [source] "+&r"(source),
           [first] "+&r"(first), [second] "+&r"(second)
         : [other_first] "r"(other.first), [other_second] "r"(other.second),
