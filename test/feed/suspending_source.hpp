@@ -109,11 +109,12 @@ class suspending_source {
 
   /// Operations that were begun and not completed, whether or not somebody waits for them.
   std::size_t in_flight() const { return flights_.size(); }
-  /// Completes what was begun first; false where nothing was.
-  bool complete() {
-    if (flights_.empty()) return false;
-    auto const one = std::move(flights_.front());
-    flights_.pop_front();
+  /// Completes what was begun first, behind so many others; false where nothing was.
+  bool complete(std::size_t which = 0) {
+    if (which >= flights_.size()) return false;
+    auto const at = flights_.begin() + static_cast<std::ptrdiff_t>(which);
+    auto const one = std::move(*at);
+    flights_.erase(at);
     if (one->who) {
       std::exchange(one->who, nullptr).resume();
     } else {

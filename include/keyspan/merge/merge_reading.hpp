@@ -181,9 +181,10 @@ class merge_reading {
     failures_.clear();
     for (std::size_t i = 0; i < slots_.size(); ++i) {
       slot_type& slot = *slots_[i];
-      if (slot.is_unsorted) {
-        failure_ = slot.why;
-        return;
+      if (slot.unsorted) {
+        fail(slot, *slot.unsorted);
+        if (failure_) return;
+        continue;
       }
       if (slot.need == slot_need::no_more) need(slot, slot_need::page);
       if (slot.need != slot_need::page || slot.is_asking || slot.has_arrived) continue;
@@ -252,10 +253,12 @@ class merge_reading {
     return numbers;
   }
 
-  // From here on sources are asked to stop, and what they have is not wanted.
-  void close() noexcept {
-    is_closed_.store(true, std::memory_order_relaxed);
+  // From here on sources are asked to stop, and what they have is not wanted. False where that was
+  // so before.
+  bool close() noexcept {
+    if (is_closed_.exchange(true, std::memory_order_relaxed)) return false;
     stop_.request_stop();
+    return true;
   }
   bool is_closed() const noexcept { return is_closed_.load(std::memory_order_relaxed); }
 
@@ -369,7 +372,9 @@ class merge_reading {
         auto& slot = static_cast<slot_type&>(*std::exchange(node, node->behind));
         slot.is_asking = false;
         --in_flight_;
-        if (slot.what == fetched::again) {
+        if (slot.unsorted) {
+          slot.has_arrived = true;  // what stands behind what it should not is not wanted
+        } else if (slot.what == fetched::again) {
           start(slot);
         } else if (slot.need == slot_need::nothing) {
           slot.has_arrived = true;
@@ -413,6 +418,7 @@ class merge_reading {
       case fetched::failed:
         return fail(slot, *slot.why);
       default:
+        need(slot, slot_need::page);
         thrown_ = std::exchange(slot.thrown, {});
     }
   }
@@ -627,14 +633,10 @@ class merge_reading {
                *(std::ranges::data(slot.items) + (std::ranges::size(slot.items) - 1)),
                *std::ranges::data(slot.next_items)) <= 0;
   }
-  void unsorted(slot_type& slot) {
-    slot.is_unsorted = true;
-    fail(slot, *slot.why);
-  }
   void unsorted(slot_type& slot, item_type& later, item_type& earlier) {
-    slot.why.emplace(errc::out_of_order, "source ", slot.number, " gave ",
-                     words_of_item(order_, later), " behind ", words_of_item(order_, earlier));
-    unsorted(slot);
+    slot.unsorted.emplace(errc::out_of_order, "source ", slot.number, " gave ",
+                          words_of_item(order_, later), " behind ", words_of_item(order_, earlier));
+    fail(slot, *slot.unsorted);
   }
   void fail(slot_type& slot, error const& why) {
     bool const is_asked_for = why.code == errc::stopped || why.code == errc::timed_out;

@@ -1,8 +1,7 @@
 // keyspan/merge/merge_sources.hpp — how a merge asks its sources: a coroutine for each, which hands
 // over what it got, and goes on when it is told to.
 //
-//   ranges of page sources     split when their partition does
-//   streams of pages           whoever made them
+//   a feed --opened--> its ranges     each a source, which splits when its partition does
 #pragma once
 
 #include <keyspan/async/async_stream.hpp>
@@ -139,9 +138,9 @@ struct merge_slot : inbox_node {
   Feed feed;
   std::uint32_t number = 0;
   slot_need need = slot_need::page;
-  bool is_asking = false;    // it is in flight
-  bool has_arrived = false;  // it has handed over what was not looked at yet
-  bool is_unsorted = false;
+  bool is_asking = false;           // it is in flight
+  bool has_arrived = false;         // it has handed over what was not looked at yet
+  std::optional<error> unsorted{};  // not `why`, which is of what it is in flight for
 
   items_type items{};  // the page that the tree has, or had last
   typename Feed::position_type at;
@@ -198,17 +197,17 @@ struct range_feed {
   // One for each range that it was divided into, in their order.
   std::vector<range_feed> divided() const {
     std::vector<range_feed> parts;
-    if (!resumed.empty()) {
-      auto whole = resumed;
-      std::sort(whole.begin(), whole.end(),
-                [](auto const& a, auto const& b) { return a.at.range < b.at.range; });
-      for (auto const& one : whole) add_parts(parts, one.at, one.given);
-    } else {
-      auto whole = progress.cursor().parts;
-      std::sort(whole.begin(), whole.end(),
-                [](auto const& a, auto const& b) { return a.range < b.range; });
-      for (auto const& one : whole) add_parts(parts, one, given);
+    if (resumed.empty()) {
+      add_parts(parts, progress, progress.cursor().parts, at.range, given);
+      return parts;
     }
+    auto whole = resumed;
+    std::sort(whole.begin(), whole.end(),
+              [](auto const& a, auto const& b) { return a.at.range < b.at.range; });
+    // Of all that it reads the first reading knows no more than its own part, and is soon copied.
+    auto const opened = progress.readings({resumed.front().at});
+    for (auto const& one : whole)
+      add_parts(parts, opened.front(), {one.at}, one.at.range, one.given);
     return parts;
   }
   feed_question question(std::optional<instant> now) {
@@ -227,16 +226,17 @@ struct range_feed {
   std::optional<error> refused{};
 
  private:
-  void add_parts(std::vector<range_feed>& to, cursor_type const& whole,
+  void add_parts(std::vector<range_feed>& to, progress_type const& opened,
+                 std::vector<cursor_type> of, token_range<token_type> const& whole,
                  given_items const& of_page) const {
-    for (auto& one : progress.readings({whole})) {
+    for (auto& one : opened.readings(std::move(of))) {
       auto& part = to.emplace_back(*source, std::move(one), manner, feed);
       part.is_range = true;
       part.progress.stop_by(progress.stop());
       part.at = std::move(part.progress.cursor().parts.front());
       part.given = of_page;
       // How many of them are here nobody knows, but their identities do.
-      if (part.at.range != whole.range && of_page.identities.empty()) part.given.alike = 0;
+      if (part.at.range != whole && of_page.identities.empty()) part.given.alike = 0;
     }
   }
 };

@@ -54,16 +54,68 @@ async_stream<merge_answer<Feed, Order>> batches_of(merge_reading<Feed, Order>& s
   }
 }
 
+// Awaits the end of a coroutine of batches, whose sources hear of it when it takes no more from
+// them.
+template <class Feed, class Order>
+class closing_batches {
+  using batches_type = async_stream<merge_answer<Feed, Order>>;
+  using close_type = awaiter_type<decltype(std::declval<batches_type&>().close())>;
+
+ public:
+  using checks_itself = void;
+
+  closing_batches(merge_reading<Feed, Order>& state, batches_type& batches, std::size_t& size)
+      : state_{state}, size_{size}, close_{awaiter_of(batches.close())} {}
+  bool await_ready() {
+    bool const is_ready = close_.await_ready();
+    if (close_.is_late()) size_ = 0;  // else who awaits takes what he got
+    is_first_ = state_.close();       // who awaits may go on inside of this, and end the stream
+    return is_ready;
+  }
+  auto await_suspend(std::coroutine_handle<> who) { return close_.await_suspend(who); }
+  bool await_resume() {
+    close_.await_resume();
+    return is_first_;
+  }
+
+ private:
+  merge_reading<Feed, Order>& state_;
+  std::size_t& size_;
+  close_type close_;
+  bool is_first_ = false;
+};
+
+template <class Feed, class Order>
+struct closing_merge {
+  closing_batches<Feed, Order> operator co_await() const {
+    return closing_batches<Feed, Order>{state, batches, size};
+  }
+  merge_reading<Feed, Order>& state;
+  async_stream<merge_answer<Feed, Order>>& batches;
+  std::size_t& size;
+};
+
+// Whoever closes first waits for what is in flight. `size` is that of the batch that was given.
+template <class Feed, class Order>
+task<> close_merge(merge_reading<Feed, Order>& state,
+                   async_stream<merge_answer<Feed, Order>>& batches, std::size_t& size) {
+  closing_merge<Feed, Order> const closing{state, batches, size};
+  if (!co_await closing) co_return;
+  for (state.drop_arrivals(); state.in_flight() > 0; state.drop_arrivals())
+    co_await state.inbox().wait();
+}
 template <class Feed, class Order>
 task<> close_merge(merge_reading<Feed, Order>& state,
                    async_stream<merge_answer<Feed, Order>>& batches) {
-  state.close();
-  if constexpr (requires { state.slots().front()->feed.close(); }) {
-    for (auto const& slot : state.slots()) co_await slot->feed.close();
-  }
-  co_await batches.close();
-  for (state.drop_arrivals(); state.in_flight() > 0; state.drop_arrivals())
-    co_await state.inbox().wait();
+  std::size_t size = 0;
+  co_await close_merge(state, batches, size);
+}
+// The reading stays until then, also where the stream goes.
+template <class Feed, class Order>
+task<> close_shared(std::shared_ptr<merge_reading<Feed, Order>> const& of,
+                    async_stream<merge_answer<Feed, Order>>& batches, std::size_t& size) {
+  auto const state = of;
+  co_await close_merge(*state, batches, size);
 }
 
 }  // namespace detail
@@ -96,7 +148,7 @@ class merged_stream {
   using batch_type = typename state_type::batch_type;
 
   merged_stream(std::vector<Feed> feeds, Order order, merge_options options)
-      : state_{std::make_unique<state_type>(std::move(feeds), std::move(order), options)},
+      : state_{std::make_shared<state_type>(std::move(feeds), std::move(order), options)},
         batches_{detail::batches_of(*state_)} {}
   merged_stream(merged_stream&&) noexcept = default;
   merged_stream& operator=(merged_stream&&) = delete;
@@ -108,8 +160,9 @@ class merged_stream {
   /// Awaits the next item, as a `stream_item`: false at the end. It is good as long as its batch.
   [[nodiscard]] auto next() { return request<item_awaiter>{*this}; }
   /// Asks what is in flight to stop, and waits until all of that has ended. The stream has ended
-  /// then.
-  [[nodiscard]] task<> close() { return detail::close_merge(*state_, batches_); }
+  /// then. A second one does not wait for the first. Who awaits `next` meanwhile is given the end,
+  /// and may end with the stream at once.
+  [[nodiscard]] task<> close() { return detail::close_shared(state_, batches_, size_); }
 
   /// Behind the end, or an error: begins anew, with what has come meanwhile. Requires that it was
   /// not closed.
@@ -199,10 +252,10 @@ class merged_stream {
     return stream_item<item_type>{item()};
   }
 
-  std::unique_ptr<state_type> state_;
-  batches_type batches_;  // refers to it, and goes first
-  std::size_t at_ = 0;    // the item that was given last, in its batch
-  std::size_t size_ = 0;  // of that batch
+  std::shared_ptr<state_type> state_;  // and of who closes
+  batches_type batches_;               // refers to it, and goes first
+  std::size_t at_ = 0;                 // the item that was given last, in its batch
+  std::size_t size_ = 0;               // of that batch
 };
 
 }  // namespace keyspan
