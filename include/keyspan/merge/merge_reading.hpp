@@ -297,7 +297,11 @@ class merge_reading {
               !is_in_run      ? part_before(*one, item == nobody ? first_left(*one) : item)
               : one->run_part ? *one->run_part
                               : part_before(*one, one->run_item));
-          if (is_in_run || item != nobody) leave_out_given_of_run(part.given);
+          if (is_in_run) {
+            leave_out_given_of_run(part.given);
+          } else if (item != nobody) {
+            leave_out_given_of_run(part.given, &one->page()[item]);
+          }
         } else {
           feed.parts.push_back(part_before(*one, item == nobody ? first_left(*one) : item));
         }
@@ -572,15 +576,24 @@ class merge_reading {
     if (at_ < held_.runs.size()) return held_.runs[at_];
     return held_.run.empty() ? count_ : held_.run_begin;
   }
-  // Of the run that the merge stands in some were given already.
-  void leave_out_given_of_run(given_items& given) const {
+  // Of the run that the merge stands in some were given already. A source whose next item comes
+  // behind that run has none of it left.
+  void leave_out_given_of_run(given_items& given, item_type* next = nullptr) const {
     std::size_t const run = first_of_run();
-    for (std::size_t i = at_; i > 0 && held_.runs[i - 1] == run; --i) {
+    if (at_ == 0 || held_.runs[at_ - 1] != run) return;
+    std::uint64_t const image = image_of(*held_.items[at_ - 1]);
+    if (next != nullptr && image_of(*next) != image) return;
+    if (given.image != image) given = {};
+    given.image = image;
+    given.count = std::numeric_limits<std::uint32_t>::max();
+    for (std::size_t i = at_; i > 0 && held_.runs[i - 1] == run; --i)
       given.identities.push_back(tree_.keys().identity(*held_.items[i - 1]));
-      given.image = image_of(*held_.items[i - 1]);
-      given.count = std::numeric_limits<std::uint32_t>::max();
-    }
-    std::sort(given.identities.begin(), given.identities.end());
+    sort_identities(given);
+  }
+  static void sort_identities(given_items& given) {
+    auto& all = given.identities;
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
   }
   // Where a source stands before an item of its page.
   auto part_before(slot_type& slot, std::size_t item) const {
@@ -607,9 +620,7 @@ class merge_reading {
         if constexpr (tells_apart<keys_type>)
           given.identities.push_back(tree_.keys().identity(page[i - 1]));
       }
-      std::sort(given.identities.begin(), given.identities.end());
-      given.identities.erase(std::unique(given.identities.begin(), given.identities.end()),
-                             given.identities.end());
+      sort_identities(given);
     }
     given.state = slot.state;
     return part;
