@@ -7,6 +7,8 @@
 #include <keyspan/core/number.hpp>
 #include <keyspan/hash/fast64.hpp>
 #include <keyspan/key/key_value.hpp>
+#include <keyspan/merge/other_orders.hpp>
+#include <keyspan/merge/sort_order.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -63,6 +65,41 @@ constexpr std::uint64_t identity_hash(std::uint64_t state, T const& value) {
         },
         value);
   }
+}
+
+// What an order tells of an item. An identity is one among those that the order calls equal, and a
+// cursor keeps those of a whole page, or of all that share the first word of their keys.
+template <class Order, class Item>
+std::uint64_t place_hash(Order const&, Item const&) {
+  return 0;
+}
+template <class Projection, class Item>
+std::uint64_t place_hash(time_order<Projection> const& order, Item const& item) {
+  return identity_hash(
+      0, time_keys<time_order<Projection>, Item>::image_of(std::invoke(order.projection(), item)));
+}
+template <class Column, class Item>
+std::uint64_t column_hash(std::uint64_t state, Column const& column, Item const& item) {
+  using key_type = typename Column::template key_type<Item>;
+  if constexpr (!is_natural_less<std::remove_cvref_t<decltype(column.less)>, key_type>) {
+    return state;  // what it calls equal may look different
+  } else if constexpr (identity_kind<key_type>::value) {
+    return identity_hash(state, static_cast<key_type const&>(std::invoke(column.projection, item)));
+  } else if constexpr (Column::template has_image<Item>) {
+    return identity_hash(state, column.first(item));
+  } else {
+    return state;
+  }
+}
+template <class... Columns, class Item>
+std::uint64_t place_hash(sort_order<Columns...> const& order, Item const& item) {
+  std::uint64_t state = 0;
+  std::apply(
+      [&](auto const&... column) {
+        static_cast<void>(((state = column_hash(state, column, item)), ...));
+      },
+      order.columns());
+  return state;
 }
 
 template <class Order, class Identity, class Item>
@@ -127,16 +164,17 @@ class identified_keys : public Order::template keys<Item> {
 
   identified_keys() = default;
   explicit identified_keys(identified_order<Order, Identity> order)
-      : inner(order.order()), identity_(order.identity()) {}
+      : inner(order.order()), order_(order.order()), identity_(order.identity()) {}
 
   std::uint64_t identity(Item const& item) const {
-    return identity_hash(0, std::invoke(identity_, item));
+    return identity_hash(place_hash(order_, item), std::invoke(identity_, item));
   }
   bool is_same(Item const& a, Item const& b) const {
     return std::invoke(identity_, a) == std::invoke(identity_, b);
   }
 
  private:
+  [[no_unique_address]] Order order_{};
   [[no_unique_address]] Identity identity_{};
 };
 

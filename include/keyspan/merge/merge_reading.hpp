@@ -124,10 +124,11 @@ enum class merge_step : std::uint8_t { batch, wait, end, failed };
 // What a merge that unites its items holds back.
 template <class Slot, class Item>
 struct held_items {
+  using copy_type = std::unique_ptr<std::remove_const_t<Item>>;
   struct held {
     Item* item;
     Slot* slot;
-    bool is_copy = false;
+    copy_type copy{};  // where its page is gone
   };
   struct orphan {
     std::size_t feed;
@@ -136,12 +137,12 @@ struct held_items {
 
   static constexpr std::size_t before = ~std::size_t{};  // a run that began in an earlier batch
 
-  std::vector<held> run{};         // one of each identity of the run that has not ended
-  std::size_t run_begin = before;  // in the batch of the tree
-  std::vector<Slot*> run_slots{};  // the sources of a run that began in an earlier batch
-  std::vector<orphan> orphans{};   // and those that were split since
-  std::vector<std::unique_ptr<std::remove_const_t<Item>>> copies{};  // whose page is gone
-  std::vector<std::size_t> runs{};                                   // of the items that are given
+  std::vector<held> run{};          // one of each identity of the run that has not ended
+  std::size_t run_begin = before;   // in the batch of the tree
+  std::vector<Slot*> run_slots{};   // the sources of a run that began in an earlier batch
+  std::vector<orphan> orphans{};    // and those that were split since
+  std::vector<std::size_t> runs{};  // of the items that are given
+  std::vector<copy_type> copies{};  // among those
   std::vector<Item*> items{};
   std::vector<std::uint32_t> sources{};
 };
@@ -299,7 +300,11 @@ class merge_reading {
               !is_in_run      ? part_before(*one, item == nobody ? first_left(*one) : item)
               : one->run_part ? *one->run_part
                               : part_before(*one, one->run_item));
-          if (is_in_run || item != nobody) leave_out_given_of_run(part.given);
+          if (is_in_run) {
+            leave_out_given_of_run(part.given);
+          } else if (item != nobody) {
+            leave_out_given_of_run(part.given, &one->page()[item]);
+          }
         } else {
           feed.parts.push_back(part_before(*one, item == nobody ? first_left(*one) : item));
         }
@@ -462,7 +467,11 @@ class merge_reading {
       if constexpr (!keys_type::is_checked)
         static_cast<void>(tree_.keys().key(slot.number, page[at]));
     }
-    if (at < page.size()) given = {};
+    if (at < page.size() || given.count == 0) {
+      given = {};
+    } else {
+      given.alike = (std::min)(given.alike, given.count);
+    }
     if (kept < page.size()) slot.pieces.push_back(page.subspan(kept));
     return kept < page.size() || !slot.pieces.empty();
   }
@@ -510,7 +519,8 @@ class merge_reading {
     }
   }
   void give_run() {
-    for (auto const& one : held_.run) {
+    for (auto& one : held_.run) {
+      if (one.copy) held_.copies.push_back(std::move(one.copy));
       held_.items.push_back(one.item);
       held_.sources.push_back(one.slot->number);
       held_.runs.push_back(held_.run_begin);
@@ -522,6 +532,7 @@ class merge_reading {
     held_.items.clear();
     held_.sources.clear();
     held_.runs.clear();
+    held_.copies.clear();
     bool const began_before = !held_.run.empty() && held_.run_begin == nobody;
     if (!began_before) {
       for (slot_type* const slot : held_.run_slots) {
@@ -531,10 +542,7 @@ class merge_reading {
       held_.run_slots.clear();
       held_.orphans.clear();
     }
-    if (held_.run.empty()) {
-      held_.copies.clear();
-      return;
-    }
+    if (held_.run.empty()) return;
     for (std::size_t i = began_before ? 0 : held_.run_begin; i < count_; ++i) {
       slot_type& slot = *slots_[sources_[i]];
       if (slot.run_item != nobody) continue;
@@ -548,18 +556,16 @@ class merge_reading {
     if (slot.run_item == nobody) return;
     if (!slot.run_part) slot.run_part = part_before(slot, slot.run_item);
     for (auto& one : held_.run) {
-      if (one.slot != &slot || one.is_copy) continue;
-      held_.copies.push_back(
-          std::make_unique<std::remove_const_t<item_type>>(std::move(*one.item)));
-      one.item = held_.copies.back().get();
-      one.is_copy = true;
+      if (one.slot != &slot || one.copy) continue;
+      one.copy = std::make_unique<std::remove_const_t<item_type>>(std::move(*one.item));
+      one.item = one.copy.get();
     }
   }
   // The source is about to be split: where it stood stands for its parts.
   void orphan_run(slot_type& slot, slot_type& heir) {
     if (slot.run_item == nobody) return;
     save_run(slot);
-    held_.orphans.push_back({slot.feed.feed, *slot.run_part});
+    if (!is_orphaned(slot.feed)) held_.orphans.push_back({slot.feed.feed, *slot.run_part});
     std::erase(held_.run_slots, &slot);
     for (auto& one : held_.run)
       if (one.slot == &slot) one.slot = &heir;
@@ -576,15 +582,24 @@ class merge_reading {
     if (at_ < held_.runs.size()) return held_.runs[at_];
     return held_.run.empty() ? count_ : held_.run_begin;
   }
-  // Of the run that the merge stands in some were given already.
-  void leave_out_given_of_run(given_items& given) const {
+  // Of the run that the merge stands in some were given already. A source whose next item comes
+  // behind that run has none of it left.
+  void leave_out_given_of_run(given_items& given, item_type* next = nullptr) const {
     std::size_t const run = first_of_run();
-    for (std::size_t i = at_; i > 0 && held_.runs[i - 1] == run; --i) {
+    if (at_ == 0 || held_.runs[at_ - 1] != run) return;
+    std::uint64_t const image = image_of(*held_.items[at_ - 1]);
+    if (next != nullptr && image_of(*next) != image) return;
+    if (given.image != image) given = {};
+    given.image = image;
+    given.count = std::numeric_limits<std::uint32_t>::max();
+    for (std::size_t i = at_; i > 0 && held_.runs[i - 1] == run; --i)
       given.identities.push_back(tree_.keys().identity(*held_.items[i - 1]));
-      given.image = image_of(*held_.items[i - 1]);
-      given.count = std::numeric_limits<std::uint32_t>::max();
-    }
-    std::sort(given.identities.begin(), given.identities.end());
+    sort_identities(given);
+  }
+  static void sort_identities(given_items& given) {
+    auto& all = given.identities;
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
   }
   // Where a source stands before an item of its page.
   auto part_before(slot_type& slot, std::size_t item) const {
@@ -594,7 +609,7 @@ class merge_reading {
     if (item >= page.size()) {
       part_type part{{range, slot.at.after}, {}};
       if (slot.feed.given.count > 0) part.given = slot.feed.given;
-      part.given.state = page.empty() ? slot.feed.given.state : tree_.keys().state(slot.number);
+      part.given.state = tree_.keys().state(slot.number);
       return part;
     }
     part_type part{{range, slot.at.before}, slot.given_before};
@@ -611,9 +626,7 @@ class merge_reading {
         if constexpr (tells_apart<keys_type>)
           given.identities.push_back(tree_.keys().identity(page[i - 1]));
       }
-      std::sort(given.identities.begin(), given.identities.end());
-      given.identities.erase(std::unique(given.identities.begin(), given.identities.end()),
-                             given.identities.end());
+      sort_identities(given);
     }
     given.state = slot.state;
     return part;

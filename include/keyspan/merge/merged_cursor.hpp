@@ -231,6 +231,8 @@ class merged_cursor_reader {
       if (!in.ok()) return;
       if (part >= feed.parts.size()) {
         in.fail_here("part ", part, " is none of the ", feed.parts.size(), " of its feed");
+      } else if (feed.parts[part].given != given_items{}) {
+        in.fail_here("of part ", part, " it is told twice what was given");
       } else {
         feed.parts[part].given = std::move(items);
       }
@@ -263,7 +265,7 @@ class merged_cursor_reader {
       }
     }
     expect_member(in, has_part, "part");
-    if (in.ok() && (given.alike > given.count || given.identities.size() > given.count))
+    if (in.ok() && given.alike > given.count)
       in.fail_here("of ", given.count, " items given no more are alike");
     if (in.ok() && !std::is_sorted(given.identities.begin(), given.identities.end()))
       in.fail_here("identities are in ascending order");

@@ -56,6 +56,11 @@ class awaited_batches {
     has_begun_ = true;
     turn();
   }
+  // The batch that a loop was left in, unless it was handed out.
+  void begin_batches() {
+    begin_round();
+    if (answer_ != nullptr && *answer_ && at_ == size()) turn();
+  }
   // To the next batch.
   void turn() {
     at_ = 0;
@@ -215,7 +220,7 @@ class merged_batches : public std::ranges::view_interface<merged_batches<Feed, O
 
   iterator begin() const {
     expects(state_ != nullptr, "the batches are those of a merge");
-    state_->begin_round();
+    state_->begin_batches();
     return iterator{*state_};
   }
   std::default_sentinel_t end() const noexcept { return {}; }

@@ -1,0 +1,270 @@
+// test/merge/united_order_test.cpp — what several sources tell of is given once: against a plain
+// map, and gone on with from every item.
+#include <keyspan/async/sync_wait.hpp>
+#include <keyspan/async/task.hpp>
+#include <keyspan/hash/cosmos_v2.hpp>
+#include <keyspan/merge/merge_async.hpp>
+#include <keyspan/merge/merged_feeds.hpp>
+#include <keyspan/merge/sort_order.hpp>
+#include <keyspan/merge/united_order.hpp>
+
+#include "resumption.hpp"
+
+#include <feed/journal.hpp>
+
+#include <support/check.hpp>
+#include <support/random.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using keyspan::ascending;
+using keyspan::decides_between;
+using keyspan::distinct_by;
+using keyspan::first_source;
+using keyspan::last_writer;
+using keyspan::merge;
+using keyspan::orders_items;
+using keyspan::partition_key;
+using keyspan::united_by;
+using test::all_manners;
+using test::all_of_it;
+using test::check;
+using test::entry;
+using test::journals;
+using test::manner;
+using test::read_merged;
+using test::reading;
+using test::reviews_in;
+using test::reviews_journal;
+using test::sorted;
+
+TEST_CASE("the example of united_order reads as it should") {
+  auto west = reviews_in(2, 0);
+  auto east = reviews_in(1, 0);
+  std::vector<std::string> seen;
+  // [region: example]
+  // The number of an entry is its id, and what is written behind the slash its time.
+  west.write(partition_key{"a"}, "redmond/1");
+  west.write(partition_key{"b"}, "seattle/5");
+  east.write(partition_key{"a"}, "redmond/3");
+  east.write(partition_key{"b"}, "seattle/4");
+  auto const time = [](entry const& one) { return one.key.back(); };
+
+  std::vector<reviews_journal*> const both{&west, &east};
+  auto const latest = united_by(ascending(&entry::number), &entry::number, last_writer(time));
+  std::vector<keyspan::feed<reviews_journal>> feeds;
+  for (auto* const region : both) feeds.emplace_back(*region);
+  for (entry const& one : merge(feeds, latest)) seen.push_back(one.key);
+  check(seen == std::vector<std::string>{"redmond/3", "seattle/5"});
+
+  for (entry const& one : merge(feeds, distinct_by(ascending(&entry::number), &entry::number)))
+    seen.push_back(one.key);
+  check(seen.back() == "seattle/5");  // the first region's
+  // [end: example]
+  CHECK(seen == std::vector<std::string>{"redmond/3", "seattle/5", "redmond/1", "seattle/5"});
+}
+
+static_assert(decides_between<first_source, entry>);
+static_assert(decides_between<decltype(last_writer(&entry::number)), entry>);
+static_assert(!decides_between<decltype(last_writer(&entry::number)), int>);
+static_assert(orders_items<decltype(distinct_by(ascending(&entry::number), &entry::key)), entry>);
+static_assert(!orders_items<decltype(distinct_by(ascending(&entry::number), &entry::key)), int>);
+static_assert(
+    !orders_items<decltype(united_by(ascending(&entry::number), &entry::key, [](int) {})), entry>);
+
+TEST_CASE("the first source's item stays, and the last writer's") {
+  entry const old{"a", 1};
+  entry const late{"b", 2};
+  CHECK(!first_source{}(old, late));
+  CHECK(!first_source{}(late, old));
+  auto const last = last_writer(&entry::number);
+  CHECK(last(old, late));
+  CHECK(!last(late, old));
+  CHECK(!last(old, old));
+}
+
+// Keys come in runs of `run`, and each identity of a run up to `share` times in one source.
+struct world {
+  journals sources{};
+  int run = 4;
+  int share = 2;
+
+  int run_of(entry const& one) const { return one.number / run; }
+  int id_of(entry const& one) const { return one.number / share; }
+};
+
+// Numbers are those of the journal: 0, 1, …; what is written is a version that has to decide.
+world draw(test::random& rng, std::size_t most_sources, std::uint64_t most_items) {
+  world made;
+  made.run = static_cast<int>(1 + rng.below(9));
+  made.share = static_cast<int>(1 + rng.below(4));
+  for (std::size_t k = 1 + rng.below(most_sources); k > 0; --k) {
+    auto& source = made.sources.emplace_back(reviews_in(1 + rng.below(3), 0));
+    for (std::uint64_t left = rng.below(most_items + 1); left > 0; --left)
+      source.write(partition_key{static_cast<double>(rng.below(17))},
+                   std::to_string(100 + rng.below(40)));
+  }
+  return made;
+}
+
+using version = std::pair<std::string, int>;  // what decides, and the number
+version version_of(entry const& one) { return {one.key, one.number}; }
+
+// The model: of each run and identity the greatest.
+std::map<std::pair<int, int>, version> latest_of(world const& all) {
+  std::map<std::pair<int, int>, version> found;
+  for (auto const& source : all.sources)
+    for (std::size_t i = 0; i < source.size(); ++i) {
+      entry const& one = source.at(static_cast<int>(i));
+      auto& kept = found[{all.run_of(one), all.id_of(one)}];
+      kept = std::max(kept, version_of(one));
+    }
+  return found;
+}
+
+auto order_of(world const& all) {
+  return united_by(
+      ascending([run = all.run](entry const& one) { return one.number / run; }),
+      [share = all.share](entry const& one) { return one.number / share; },
+      [](entry const& kept, entry const& other) { return version_of(kept) < version_of(other); });
+}
+
+reading any(test::random& rng) {
+  return {rng.pick(all_manners), static_cast<std::uint32_t>(1 + rng.below(6)), 1 + rng.below(9),
+          rng.chance(50)};
+}
+
+TEST_CASE("of each identity in a run one is given, the one that the policy says") {
+  test::random rng{1};
+  for (int drawn = 0; drawn < 150; ++drawn) {
+    auto all = draw(rng, 20, 30);
+    auto expected = latest_of(all);
+    auto const how = any(rng);
+    std::vector<keyspan::feed<reviews_journal>> feeds;
+    for (auto& one : all.sources)
+      feeds.emplace_back(one, keyspan::feed_request<keyspan::token128>{.page_size = how.page_size});
+    int last = 0;
+    for (entry const& one : merge(feeds, order_of(all), how.options())) {
+      CHECK(all.run_of(one) >= last);
+      last = all.run_of(one);
+      auto const at = expected.find({last, all.id_of(one)});
+      REQUIRE(at != expected.end());
+      CHECK(at->second == version_of(one));
+      expected.erase(at);
+    }
+    CHECK(expected.empty());
+  }
+}
+
+TEST_CASE("distinct items are those of the first source that has them") {
+  test::random rng{2};
+  for (int drawn = 0; drawn < 100; ++drawn) {
+    auto all = draw(rng, 20, 20);
+    std::map<std::pair<int, int>, std::size_t> expected;
+    for (std::size_t i = 0; i < all.sources.size(); ++i)
+      for (std::size_t n = 0; n < all.sources[i].size(); ++n) {
+        entry const& one = all.sources[i].at(static_cast<int>(n));
+        expected.emplace(std::pair{all.run_of(one), all.id_of(one)}, i);
+      }
+    std::vector<std::size_t> partitions;
+    for (auto const& one : all.sources) partitions.push_back(one.live().size());
+    auto merged = merge(all.sources,
+                        distinct_by(ascending([&](entry const& one) { return all.run_of(one); }),
+                                    [&](entry const& one) { return all.id_of(one); }),
+                        {.batch_size = 1 + rng.below(9), .reads_ahead = rng.chance(50)});
+    std::size_t count = 0;
+    for (entry const& one : merged) {
+      std::size_t source = merged.source();
+      std::size_t feed = 0;
+      for (; source >= partitions[feed]; ++feed) source -= partitions[feed];
+      auto const at = expected.find({all.run_of(one), all.id_of(one)});
+      REQUIRE(at != expected.end());
+      CHECK(at->second == feed);
+      ++count;
+    }
+    CHECK(count == expected.size());
+  }
+}
+
+TEST_CASE("a union goes on from every item, however it is read, whatever became of partitions") {
+  test::random rng{3};
+  for (int drawn = 0; drawn < 60; ++drawn) {
+    auto const all = draw(rng, 4, 16);
+    auto const order = order_of(all);
+    auto sources = all.sources;
+    std::vector<int> whole;
+    read_merged(sources, order, {}, {}, all_of_it, whole);
+    for (std::size_t n = 0; n <= whole.size(); ++n) {
+      auto world = all.sources;
+      bool const has_split = rng.chance(50);
+      std::vector<int> given;
+      auto kept = read_merged(world, order, any(rng), {}, n, given);
+      if (has_split) world.front().split_in_half("0");
+      for (std::uint64_t more = rng.below(3); more > 0; --more) {
+        kept = read_merged(world, order, any(rng), kept, rng.below(4), given);
+        if (has_split) world.back().split_in_half(world.back().live().front().id);
+      }
+      read_merged(world, order, any(rng), kept, all_of_it, given);
+      INFO("world " << drawn << " from " << n);
+      CHECK((has_split ? sorted(given) == sorted(whole) : given == whole));
+    }
+  }
+}
+
+TEST_CASE("a union goes on from where its partitions were split while it held a run") {
+  test::random rng{4};
+  for (int drawn = 0; drawn < 100; ++drawn) {
+    auto all = draw(rng, 3, 24);
+    all.run = static_cast<int>(4 + rng.below(20));
+    auto const order = order_of(all);
+    auto sources = all.sources;
+    std::vector<int> whole;
+    read_merged(sources, order, {}, {}, all_of_it, whole);
+    for (std::size_t n = 0; n <= whole.size(); ++n) {
+      auto world = all.sources;
+      // At some reads a partition of whose source is split.
+      std::size_t reads = 0;
+      for (auto& one : world)
+        one.before_read = [&one, &reads, every = 3 + rng.below(5)] {
+          if (++reads % every == 0 && one.live().size() < 9)
+            one.split_in_half(one.live()[reads % one.live().size()].id);
+        };
+      std::vector<int> given;
+      auto const kept = read_merged(world, order, any(rng), {}, n, given);
+      read_merged(world, order, any(rng), kept, all_of_it, given);
+      INFO("world " << drawn << " from " << n);
+      CHECK(sorted(given) == sorted(whole));
+    }
+  }
+}
+
+TEST_CASE("of one identity under keys with the same first bytes none is taken for another") {
+  auto const text = [](entry const& one) { return "customer " + std::to_string(one.number / 4); };
+  auto const order =
+      distinct_by(ascending(text), [](entry const& one) { return one.number % 4 / 2; });
+  journals const sources{reviews_in(2, 16), reviews_in(1, 16)};
+  auto copy = sources;
+  std::vector<int> whole;
+  read_merged(copy, order, {}, {}, all_of_it, whole);
+  CHECK(whole.size() == 8);
+  for (std::size_t n = 0; n <= whole.size(); ++n)
+    for (manner const by : all_manners) {
+      auto world = sources;
+      std::vector<int> given;
+      auto const kept = read_merged(world, order, {by, 2, 3}, {}, n, given);
+      world.front().split_in_half("0");
+      read_merged(world, order, {by, 5, 4}, kept, all_of_it, given);
+      CHECK(sorted(given) == sorted(whole));
+    }
+}
+
+}  // namespace
