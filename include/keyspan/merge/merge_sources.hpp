@@ -243,7 +243,7 @@ struct range_feed {
 
 // Looks at a page, and moves on behind it.
 template <class Slot, class Page>
-void take_page(Slot& slot, result<Page>& answer) {
+void take_page(Slot& slot, result<Page>&& answer) {
   auto& progress = slot.feed.progress;
   if (!answer) {
     if (!progress.absorb(answer.error())) slot.fail(answer.error());
@@ -259,6 +259,10 @@ void take_page(Slot& slot, result<Page>& answer) {
   if (std::ranges::empty(answer->items)) return;
   slot.next_items = std::move(answer->items);
   slot.what = fetched::page;
+}
+template <class Slot, class Page>
+void take_page(Slot& slot, result<Page> const& answer) {
+  take_page(slot, result<Page>{answer});
 }
 
 template <class Source, class Manner>
@@ -293,8 +297,7 @@ fetching ask(merge_slot<range_feed<Source, Manner>>& slot, merge_inbox& inbox) {
       } else if (question == feed_question::page) {
         auto asked = operation_of<Source>(
             feed.source->read(progress.range(), progress.from(), progress.request()));
-        auto answer = co_await std::move(asked);
-        take_page(slot, answer);
+        take_page(slot, co_await std::move(asked));  // moved once, from its place
       } else if (question == feed_question::none) {
         if (feed.is_range) {
           slot.what = fetched::end;
