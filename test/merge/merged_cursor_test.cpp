@@ -1,9 +1,11 @@
 // test/merge/merged_cursor_test.cpp — where a merge stands: to the item, in every order, whatever
 // became of the partitions; and its text.
+#include <keyspan/core/print.hpp>
 #include <keyspan/merge/identified_order.hpp>
 #include <keyspan/merge/merged_cursor.hpp>
 #include <keyspan/merge/other_orders.hpp>
 #include <keyspan/merge/sort_order.hpp>
+#include <keyspan/merge/united_order.hpp>
 
 #include "resumption.hpp"
 
@@ -253,5 +255,257 @@ TEST_CASE("without an identity it goes on exactly as often as partitions stay") 
       read_merged(world, ascending(group), {manner::late, 6 - page}, second, all_of_it, given);
       CHECK(given == whole);
     }
+}
+
+// --- the text
+
+TEST_CASE("the example of merged_cursor reads as it should") {
+  auto container = reviews_in(3, 0);
+  container.write_many(20);
+  std::vector<int> seen;
+  auto const use = [&](entry const& one) { seen.push_back(one.number); };
+  // [region: example]
+  auto const order = identified_by(ascending(group), &entry::number);
+  auto some = keyspan::merge(container, order);
+  for (entry const& one : some) {
+    if (one.number == 7) break;
+    use(one);
+  }
+  std::string const kept = some.cursor().to_text();
+
+  container.split_in_half("1");  // whatever happens meanwhile
+  auto const from = keyspan::merged_cursor<token128>::from_text(cosmos_v2, kept);
+  for (entry const& one : keyspan::merge(container, order, from.value())) use(one);
+  // [end: example]
+  CHECK(sorted(seen) == test::counted(0, 20));
+}
+
+token128 at(std::string_view digits) { return *cosmos_v2.from_hex(digits); }
+
+// What programs have kept must be read for ever: this text never changes.
+constexpr std::string_view golden =
+    R"({"keyspan":1,"merged":"ascending, descending","feeds":[{"cursor":"{\"keyspan\":1,\"c)"
+    R"(ontainer\":\"Ab3xAJ\",\"scheme\":\"cosmos_v2\",\"mode\":\"latest_version\",\"parts\")"
+    R"(:[{\"lower\":\"\",\"upper\":\"20000000000000000000000000000000\",\"at\":\"17\"},{\"l)"
+    R"(ower\":\"20000000000000000000000000000000\",\"upper\":null,\"start\":\"beginning\"}])"
+    R"(,\"check\":\"8FA71DBC\"}","given":[{"part":0,"count":3,"alike":2,"image":"8000000000)"
+    R"(000011","identities":["0000000000000007","FFFFFFFFFFFFFFFF"]}]},{"cursor":"{\"keyspa)"
+    R"(n\":1,\"container\":\"Ab3xAJ\",\"scheme\":\"cosmos_v2\",\"mode\":\"all_versions_and_)"
+    R"(deletes\",\"key\":[\"redmond\"],\"parts\":[{\"lower\":\"1000000000000000000000000000)"
+    R"(0000\",\"upper\":\"11000000000000000000000000000000\",\"at\":\"\\\"4\\\"\"}],\"check)"
+    R"(\":\"7C7B5654\"}","given":[{"part":0,"count":0,"alike":0,"state":"000000000000000C"})"
+    R"(]}],"check":"933C4742"})";
+
+kept_cursor golden_cursor() {
+  keyspan::merged_feed_cursor<token128> first{.container = "Ab3xAJ", .scheme = "cosmos_v2"};
+  first.parts.push_back({{{at(""), at("20")}, keyspan::continuation{"17"}},
+                         {3, 2, 0x8000'0000'0000'0011, 0, {7, 0xFFFF'FFFF'FFFF'FFFF}}});
+  first.parts.push_back({{{at("20"), keyspan::space_end}, keyspan::from_beginning}, {}});
+  keyspan::merged_feed_cursor<token128> second{.container = "Ab3xAJ",
+                                               .scheme = "cosmos_v2",
+                                               .mode = keyspan::feed_mode::all_versions_and_deletes,
+                                               .key = keyspan::partition_key{"redmond"}};
+  second.parts.push_back(
+      {{{at("10"), at("11")}, keyspan::continuation{"\"4\""}}, {0, 0, 0, 12, {}}});
+  return {"ascending, descending", {first, second}};
+}
+
+TEST_CASE("the text of a merged cursor is the one it has always been") {
+  CHECK(golden_cursor().to_text() == golden);
+  CHECK(kept_cursor::from_text(cosmos_v2, golden) == golden_cursor());
+  static_assert(keyspan::textual<kept_cursor>);
+}
+
+TEST_CASE("a feed goes on from whole pages of a merged cursor") {
+  auto const whole = golden_cursor().feeds.back().whole_pages();
+  CHECK(whole.container == "Ab3xAJ");
+  CHECK(whole.mode == keyspan::feed_mode::all_versions_and_deletes);
+  CHECK(whole.key == keyspan::partition_key{"redmond"});
+  REQUIRE(whole.parts.size() == 1);
+  CHECK(whole.parts.front() == golden_cursor().feeds.back().parts.front().at);
+}
+
+kept_cursor any_cursor(test::random& rng) {
+  kept_cursor made;
+  made.order = rng.chance(50) ? "by time" : "x\"\\\n\xD0\x9F";
+  for (auto feeds = rng.below(4); feeds > 0; --feeds) {
+    auto& feed = made.feeds.emplace_back();
+    feed.container = "c" + std::to_string(rng.below(9));
+    feed.scheme = "cosmos_v2";
+    if (rng.chance(30)) feed.key = keyspan::partition_key{rng.any_finite_double()};
+    auto const parts = 1 + rng.below(5);
+    for (std::size_t i = 0; i < parts; ++i) {
+      auto const lower = cosmos_v2.boundary(i, parts + 1);
+      auto const upper = cosmos_v2.boundary(i + 1, parts + 1);
+      auto& part = feed.parts.emplace_back(test::kept_part{{{lower, upper}}, {}});
+      if (rng.chance(60)) part.at.from = keyspan::continuation{std::to_string(rng())};
+      if (rng.chance(40)) continue;
+      part.given.count = static_cast<std::uint32_t>(rng() >> rng.between(32, 60));
+      part.given.alike = static_cast<std::uint32_t>(rng.below(part.given.count + 1ULL));
+      if (rng.chance(50)) part.given.image = rng();
+      if (rng.chance(50)) part.given.state = rng();
+      for (auto left = rng.below(5); left > 0; --left) part.given.identities.push_back(rng());
+      std::sort(part.given.identities.begin(), part.given.identities.end());
+    }
+  }
+  return made;
+}
+
+TEST_CASE("what is written of a merged cursor is read") {
+  test::random rng{20};
+  for (int i = 0; i < 500; ++i) {
+    auto const made = any_cursor(rng);
+    auto const written = made.to_text();
+    auto const read = kept_cursor::from_text(cosmos_v2, written);
+    if (!read) FAIL(read.error() << " in " << written);
+    CHECK(*read == made);
+    CHECK(read->to_text() == written);
+  }
+}
+
+std::size_t refused_or_equal(kept_cursor const& made, std::string const& changed) {
+  auto const read = kept_cursor::from_text(cosmos_v2, changed);
+  if (read) {
+    if (!(*read == made)) FAIL_CHECK("another cursor: " << changed);
+    return 0;
+  }
+  if (read.error().text.empty() || !read.error().position ||
+      read.error().position.offset > changed.size())
+    FAIL_CHECK("an error has no words or no place: " << changed);
+  return 1;
+}
+
+TEST_CASE("no byte of a merged cursor can be changed so that another one is read") {
+  auto const made = golden_cursor();
+  std::string const written{golden};
+  std::size_t refused = 0;
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    for (int byte = 0; byte < 256; byte += 1 + (byte > 126 ? 16 : 0)) {
+      auto changed = written;
+      changed[i] = static_cast<char>(byte);
+      if (changed != written) refused += refused_or_equal(made, changed);
+    }
+    auto changed = written;
+    changed.erase(i, 1);
+    refused += refused_or_equal(made, changed);
+    changed = written;
+    changed.insert(i, 1, written[i]);
+    refused += refused_or_equal(made, changed);
+    CHECK(!kept_cursor::from_text(cosmos_v2, std::string_view{written}.substr(0, i)));
+  }
+  CHECK(refused > written.size() * 120);
+}
+
+std::string refusal_of(std::string_view from) {
+  auto const read = kept_cursor::from_text(cosmos_v2, from);
+  return read ? std::string{} : std::string{read.error().to_text().view()};
+}
+
+// The golden text with something in place of something else.
+std::string with(std::string_view old, std::string_view other) {
+  std::string changed{golden};
+  auto const place = changed.find(old);
+  REQUIRE(place != changed.npos);
+  changed.replace(place, old.size(), other);
+  return refusal_of(changed);
+}
+
+TEST_CASE("a text that is no merged cursor is refused with its place and the reason") {
+  CHECK(with(R"("keyspan":1)", R"("keyspan":2)") ==
+        "unsupported at line 1, column 12: the cursor is of version 2; this library reads version "
+        "1");
+  CHECK(with(R"("keyspan":1,)", "").ends_with("the member \"keyspan\" is missing"));
+  CHECK(with(R"("merged":"ascending, descending",)", "")
+            .ends_with("no merged cursor: the member \"merged\" is missing"));
+  CHECK(with(R"("merged")", R"("united")").ends_with("a merged cursor has no member \"united\""));
+  CHECK(with(R"({"cursor")", R"({"place")").ends_with("has no member \"place\""));
+  CHECK(with(R"("count":3)", R"("many":3)").ends_with("what was given has no member \"many\""));
+  CHECK(with(R"("part":0,)", "").ends_with("the member \"part\" is missing"));
+  CHECK(with(R"("part":0)", R"("part":2)").ends_with("part 2 is none of the 2 of its feed"));
+  CHECK(with(R"("part":0)", R"("part":-1)").starts_with("not_representable at line 1, column "));
+  CHECK(with(R"("count":3)", R"("count":1)").ends_with("of 1 items given no more are alike"));
+  CHECK(with(R"("count":3)", R"("count":4294967296)").starts_with("not_representable"));
+  CHECK(with(R"("0000000000000007","FFFFFFFFFFFFFFFF")", R"("FFFFFFFFFFFFFFFF","0000000000000007")")
+            .ends_with("identities are in ascending order"));
+  CHECK(with(R"("0000000000000007")", R"("07")")
+            .ends_with("a word is 16 hexadecimal digits, not \"07\""));
+  CHECK(with(R"("0000000000000007")", R"("000000000000000x")")
+            .ends_with("a word is 16 hexadecimal digits, not \"000000000000000x\""));
+  CHECK(with(R"("given":[)", R"("given":[{"part":0,"count":1,"alike":0},)")
+            .ends_with("of part 0 it is told twice what was given"));
+  CHECK(with(R"("count":3)", R"("count":4)").find("something was changed") != std::string::npos);
+  CHECK(refusal_of(std::string{golden} + "x").ends_with("found 'x'"));
+  CHECK(refusal_of("").ends_with("found the end of the text"));
+  CHECK(refusal_of("[]").ends_with("expected an object, found an array"));
+  CHECK(refusal_of("{\n\"keyspan\": 1,\n \"feeds\": 3}").starts_with("malformed at line 3, "));
+  std::string without{golden.substr(0, golden.rfind(",\"check\""))};
+  CHECK(refusal_of(without + "}").ends_with("the member \"check\" is missing"));
+  // The places of what is wrong inside of the cursor of a feed are those of that cursor's text.
+  CHECK(with("cosmos_v2", "cosmos_v1").starts_with("scheme_mismatch at line 1, column "));
+  CHECK(with("cosmos_v2", "cosmos_v1").find("tokens are of scheme cosmos_v1") != std::string::npos);
+}
+
+// What the first result of a merge of two journals is that goes on from a cursor.
+template <class Order>
+std::string first_error(kept_cursor const& from, Order const& order) {
+  auto source = reviews_in(2, 9);
+  auto other = reviews_in(2, 9);
+  std::vector<keyspan::feed<test::reviews_journal>> feeds;
+  feeds.emplace_back(source);
+  feeds.emplace_back(other);
+  std::string said;
+  auto merged = keyspan::merge(feeds, order, from);
+  for (auto const& batch : merged.batches()) {
+    CHECK(said.empty());
+    said = batch ? "" : std::string{batch.error().to_text().view()};
+  }
+  CHECK(other.reads.empty());
+  return said;
+}
+
+TEST_CASE("a merge goes on from no cursor of another one") {
+  journals sources{reviews_in(2, 9), reviews_in(2, 9)};
+  std::vector<int> given;
+  auto const order = ascending(number);
+  auto const kept =
+      *kept_cursor::from_text(cosmos_v2, read_merged(sources, order, {}, {}, 5, given));
+  CHECK(first_error(kept, descending(number)) ==
+        "invalid_options: the cursor is of a merge \"ascending\", this one is \"descending\"");
+  CHECK(first_error(kept, by_time(number)).ends_with("this one is \"by time\""));
+  CHECK(first_error(kept, round_robin).ends_with("this one is \"round robin\""));
+  CHECK(first_error(kept, as_they_come).ends_with("this one is \"as they come\""));
+  CHECK(first_error(kept, ascending(number).then(descending(number)))
+            .ends_with("this one is \"ascending, descending\""));
+  CHECK(first_error(kept, keyspan::distinct_by(ascending(number), number))
+            .ends_with("this one is \"ascending, united\""));
+  auto fewer = kept;
+  fewer.feeds.pop_back();
+  CHECK(first_error(fewer, order) ==
+        "invalid_options: the cursor is of a merge of 1 feeds, this one has 2");
+  auto changed = kept;
+  changed.feeds.back().container = "orders";
+  CHECK(first_error(changed, order).starts_with("wrong_container: "));
+  changed = kept;
+  changed.feeds.back().scheme = "cosmos_v1";
+  CHECK(first_error(changed, order).starts_with("scheme_mismatch: "));
+  changed = kept;
+  changed.feeds.back().mode = keyspan::feed_mode::all_versions_and_deletes;
+  CHECK(first_error(changed, order).starts_with("invalid_options: the cursor is of a feed of "));
+  changed = kept;
+  changed.feeds.back().key = keyspan::partition_key{"redmond"};
+  CHECK(first_error(changed, order).starts_with("key_mismatch: "));
+  changed = kept;
+  changed.feeds.back().parts.push_back(changed.feeds.back().parts.front());
+  CHECK(first_error(changed, order).starts_with("overlap: "));
+}
+
+TEST_CASE("a merge that began now goes on from there, though nothing had come") {
+  auto source = reviews_in(3, 10);
+  keyspan::feed news{source, {.start = keyspan::from_now}};
+  auto merged = keyspan::merge(news, ascending(number));
+  CHECK(merged.begin() == merged.end());
+  auto const kept = merged.cursor();
+  source.write_many(10);
+  CHECK(test::numbers_of(keyspan::merge(news, ascending(number), kept)) == test::counted(10, 20));
 }
 }  // namespace

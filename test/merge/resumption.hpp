@@ -42,6 +42,7 @@ struct reading {
 };
 
 using kept_cursor = keyspan::merged_cursor<keyspan::token128>;
+using kept_part = keyspan::merged_part<keyspan::token128>;
 using journals = std::vector<reviews_journal>;
 
 inline constexpr std::size_t all_of_it = ~std::size_t{};
