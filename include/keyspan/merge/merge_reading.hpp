@@ -161,7 +161,7 @@ class merge_reading {
         sources_(options.batch_size),
         tree_(feeds.size(), keys_type{order}),
         order_(std::move(order)),
-        feeds_{feeds.size()} {
+        begun_(begun_with(feeds)) {
     expects(options.batch_size > 0, "a batch has room for an item");
     if constexpr (stops_by_token<Feed>) {
       for (Feed& one : feeds) {
@@ -196,6 +196,9 @@ class merge_reading {
 
   // The batch before this one is left behind. What is thrown by a source passes through.
   merge_step advance() {
+    expects(!is_broken_, "a merge whose order has thrown is read no more");
+    is_sources_ = false;
+    breaking const guard{*this};
     for (;;) {
       if constexpr (unites<keys_type>) settle_run();
       at_ = count_ = 0;
@@ -267,10 +270,13 @@ class merge_reading {
   auto cursor() const
     requires remembers_given<Feed>
   {
+    expects(!is_broken_, "a merge whose order has thrown goes on from where it stood before");
     merged_cursor<typename Feed::token_type> made;
     made.order = name_of_order(order_);
     [[maybe_unused]] bool is_held = false;  // the run that it stands in began in an earlier batch
-    made.feeds.resize(feeds_);
+    made.feeds = begun_;  // of the sources themselves nothing is read: they may be in flight
+    for (auto const& one : slots_)
+      if (one->feed.is_range) made.feeds[one->feed.feed].parts.clear();
     std::vector<std::size_t> next(slots_.size(), nobody);
     std::size_t first = at_;
     if constexpr (unites<keys_type>) {
@@ -286,11 +292,6 @@ class merge_reading {
     }
     for (auto const& one : slots_) {
       auto& feed = made.feeds[one->feed.feed];
-      auto whole = one->feed.progress.cursor();
-      feed.container = std::move(whole.container);
-      feed.scheme = std::move(whole.scheme);
-      feed.mode = whole.mode;
-      feed.key = std::move(whole.key);
       if (one->feed.is_range) {
         std::size_t const item = next[one->number];
         if constexpr (unites<keys_type>) {
@@ -308,10 +309,6 @@ class merge_reading {
         } else {
           feed.parts.push_back(part_before(*one, item == nobody ? first_left(*one) : item));
         }
-      } else if (!one->feed.resumed.empty()) {
-        feed.parts = one->feed.resumed;
-      } else {
-        for (auto& part : whole.parts) feed.parts.push_back({std::move(part), {}});
       }
     }
     if constexpr (unites<keys_type>) {
@@ -340,11 +337,34 @@ class merge_reading {
  private:
   static constexpr std::size_t nobody = ~std::size_t{};
 
+  // Where the order throws, what the tree has given was given to nobody.
+  struct breaking {
+    ~breaking() {
+      if (std::uncaught_exceptions() > before && !of.is_sources_) of.is_broken_ = true;
+    }
+    merge_reading& of;
+    int before = std::uncaught_exceptions();
+  };
   struct pass_on {
     stop_source* to;
     void operator()() const noexcept { to->request_stop(); }
   };
 
+  static std::vector<cursor_of_feed<Feed>> begun_with(
+      [[maybe_unused]] std::vector<Feed> const& feeds) {
+    std::vector<cursor_of_feed<Feed>> made;
+    if constexpr (remembers_given<Feed>) {
+      for (Feed const& one : feeds) {
+        auto whole = one.progress.cursor();
+        auto& feed = made.emplace_back();
+        feed = {std::move(whole.container), std::move(whole.scheme), whole.mode,
+                std::move(whole.key), one.resumed};
+        if (feed.parts.empty())
+          for (auto& part : whole.parts) feed.parts.push_back({std::move(part), {}});
+      }
+    }
+    return made;
+  }
   // Sources that were not asked yet, from a number on.
   void put_in_place(std::vector<Feed> feeds, std::size_t at) {
     std::vector<std::unique_ptr<slot_type>> more;
@@ -702,6 +722,7 @@ class merge_reading {
   }
   void rethrow() {
     std::exception_ptr const thrown = std::exchange(thrown_, {});
+    is_sources_ = true;
 #if KEYSPAN_EXCEPTIONS
     std::rethrow_exception(thrown);
 #endif
@@ -713,7 +734,7 @@ class merge_reading {
   std::vector<std::uint32_t> sources_;
   winner_tree<item_type, keys_type> tree_;
   [[no_unique_address]] Order order_;
-  std::size_t feeds_;
+  std::vector<cursor_of_feed<Feed>> begun_;
   struct nothing {};
   [[no_unique_address]] std::conditional_t<unites<keys_type>, held_items<slot_type, item_type>,
                                            nothing> held_{};
@@ -727,6 +748,8 @@ class merge_reading {
   std::optional<error> failure_{};
   std::vector<merge_failure> failures_{};
   std::exception_ptr thrown_{};
+  bool is_sources_ = false;  // what was thrown last
+  bool is_broken_ = false;
   stop_source stop_{};
   std::vector<std::unique_ptr<stop_callback<pass_on>>> asked_to_stop_{};
   std::atomic<bool> is_closed_{false};

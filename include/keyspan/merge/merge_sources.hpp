@@ -125,6 +125,17 @@ struct part_of_feed_type<Feed> {
 };
 template <class Feed>
 using part_of_feed = typename part_of_feed_type<Feed>::type;
+template <class Feed>
+struct cursor_of_feed_type {
+  struct type {};
+};
+template <class Feed>
+  requires requires { typename Feed::token_type; }
+struct cursor_of_feed_type<Feed> {
+  using type = merged_feed_cursor<typename Feed::token_type>;
+};
+template <class Feed>
+using cursor_of_feed = typename cursor_of_feed_type<Feed>::type;
 
 // One source: what the tree has of it, and what it has handed over.
 template <class Feed>
