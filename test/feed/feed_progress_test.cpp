@@ -493,4 +493,62 @@ TEST_CASE("a progress is asked for what it has") {
         "partitions are taken when they were asked for");
 }
 
+// What a machine reads to its end.
+std::vector<int> drained(test::reviews_journal& source,
+                         keyspan::feed_progress<keyspan::cosmos_v2_scheme>& progress) {
+  std::vector<int> numbers;
+  for (;;) {
+    auto const question = progress.next(std::nullopt);
+    if (question == feed_question::none) return numbers;
+    if (question == feed_question::topology) {
+      CHECK(progress.take(*source.topology(progress.version()).value));
+      continue;
+    }
+    auto page = source.read(progress.range(), progress.from(), progress.request()).value;
+    if (!page) {
+      CHECK(progress.absorb(page.error()));
+      continue;
+    }
+    CHECK(progress.accept(*page));
+    for (test::entry const& one : page->items) numbers.push_back(one.number);
+    progress.pass(page->continuation, page->nothing_new, {});
+  }
+}
+
+TEST_CASE("readings of a progress are machines of their own, one for each owner of a part") {
+  auto source = test::reviews_in(4, 100);
+  keyspan::feed_progress whole{source.scheme(), source.container(), {}};
+  CHECK(test::promise_broken_by([&] { return whole.readings({}); }) ==
+        "a reading is opened before it is divided");
+  while (whole.next_to_open() == feed_question::topology)
+    CHECK(whole.take(*source.topology(whole.version()).value));
+  auto const all = whole.cursor().parts;
+  auto const& live = source.live();
+  // The whole space is owned by four; two ranges, the right one first, come in token order.
+  auto readings = whole.readings({{keyspan::whole_space(keyspan::cosmos_v2)}});
+  REQUIRE(readings.size() == 4);
+  auto const two = whole.readings({{live[3].range}, {live[1].range}});
+  REQUIRE(two.size() == 2);
+  CHECK(two[0].cursor().parts[0].range == live[1].range);
+  CHECK(two[1].cursor().parts[0].range == live[3].range);
+  CHECK(whole.readings({}).empty());
+  CHECK(readings[0].charge() == 0);
+  std::size_t const topologies = source.topologies.size();
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(readings[i].size() == 1);
+    CHECK(drained(source, readings[i]) == source.numbers_in(live[i].range));
+  }
+  CHECK(source.topologies.size() == topologies);  // they know who owns what
+  CHECK(whole.cursor().parts == all);             // and have moved nobody else
+  // Each goes on through a split by itself.
+  source.split_in_half("2");
+  source.write_many(50);
+  std::vector<int> numbers;
+  for (auto& one : readings) {
+    one.begin_round();
+    for (int const number : drained(source, one)) numbers.push_back(number);
+  }
+  CHECK(test::sorted(numbers) == test::counted(100, 150));
+}
+
 }  // namespace

@@ -981,51 +981,17 @@ TEST_CASE("a loop over a source that allocates nothing allocates nothing") {
   CHECK(sum == 1000 * 45);
 }
 
+TEST_CASE("a feed shows what it knows and where it stands to who drives its ranges") {
+  auto source = reviews_in(3, 30);
+  feed changes{source, {.page_size = 4}};
+  CHECK(changes.progress().routing() == nullptr);
+  for (entry const& one : changes) {
+    static_cast<void>(one);
+    break;
+  }
+  CHECK(changes.progress().size() == 3);
+  CHECK(changes.progress().routing() == changes.routing());
+  CHECK(changes.progress().cursor() == changes.cursor());
+}
+
 }  // namespace
-
-TEST_CASE("a temporary feed is awaited in one expression") {
-  auto source = reviews_in(2, 60);
-  auto const count = [](auto changes) -> keyspan::task<int> {
-    int items = 0;
-    auto stream = changes.stream();
-    while (auto const item = co_await stream.next()) items += item->number >= 0;
-    co_return items;
-  };
-  auto const all = [&](auto& from) -> keyspan::task<int> { co_return co_await count(feed{from}); };
-  CHECK(keyspan::sync_wait(all(source)) == 60);
-}
-
-TEST_CASE("a feed that is open needs nobody to be opened again") {
-  auto source = reviews_in(2, 6);
-  keyspan::stop_source stop;
-  feed changes{source, {.stop = stop.token()}};
-  REQUIRE(changes.open());
-  stop.request_stop();
-  CHECK(changes.open());
-  CHECK(keyspan::divide(changes, 2)->size() == 2);
-}
-
-TEST_CASE("a page that is empty and goes nowhere is no page for ever") {
-  struct standing_source : keyspan::scripted_source<int, keyspan::cosmos_v2_scheme> {
-    using keyspan::scripted_source<int, keyspan::cosmos_v2_scheme>::scripted_source;
-    auto read(range_type const&, keyspan::continuation const&, keyspan::read_request const&) {
-      return keyspan::ready<keyspan::result<page_type>>{page_type{.continuation = "here"}};
-    }
-  };
-  standing_source source{keyspan::cosmos_v2};
-  feed changes{source};
-  for (auto const& page : changes.pages()) {
-    REQUIRE(!page);
-    CHECK(page.error().code == keyspan::errc::bad_response);
-  }
-}
-
-TEST_CASE("a cursor's text is read for the source that it was taken of") {
-  auto source = reviews_in(2, 6);
-  feed changes{source};
-  for ([[maybe_unused]] auto const& one : changes) {
-  }
-  std::string const kept = changes.cursor().to_text();
-  CHECK(keyspan::cursor_of(source, kept) == changes.cursor());
-  CHECK(keyspan::cursor_of(source, kept.substr(1)).error().code == keyspan::errc::malformed);
-}
