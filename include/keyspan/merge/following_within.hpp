@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <concepts>
+#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -30,16 +31,18 @@ class following_within : public following<Clock> {
 
   /// Requires a delay above 0, and a lateness that is not negative. The clock outlives the reading.
   following_within(Clock& by, instant::duration delay, lateness_type lateness, Now now)
-      : following<Clock>{by, delay}, lateness_{lateness}, now_(std::move(now)) {
+      : following<Clock>{by, delay},
+        lateness_{lateness},
+        now_(std::make_shared<Now const>(std::move(now))) {
     expects(lateness >= lateness_type::zero(), "nobody is late by a negative time");
   }
 
   /// What is older is given.
-  time_type watermark() const { return now_() - lateness_; }
+  time_type watermark() const { return (*now_)() - lateness_; }
 
  private:
   lateness_type lateness_;
-  Now now_;
+  std::shared_ptr<Now const> now_;  // manners are assigned, and not all that is called can be
 };
 
 template <class Clock, class Lateness, class Now>

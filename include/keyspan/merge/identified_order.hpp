@@ -26,6 +26,9 @@ namespace detail {
 template <class T>
 concept identity_integer = std::integral<T> && sizeof(T) <= sizeof(std::uint64_t);
 
+// Where a hash begins: from 0 short texts of different sizes could meet.
+inline constexpr std::uint64_t identity_seed = fold_golden;
+
 // The same on every machine, since cursors keep it.
 template <class T>
 constexpr std::uint64_t identity_hash(std::uint64_t state, T const& value);
@@ -71,12 +74,12 @@ constexpr std::uint64_t identity_hash(std::uint64_t state, T const& value) {
 // cursor keeps those of a whole page, or of all that share the first word of their keys.
 template <class Order, class Item>
 std::uint64_t place_hash(Order const&, Item const&) {
-  return 0;
+  return identity_seed;
 }
 template <class Projection, class Item>
 std::uint64_t place_hash(time_order<Projection> const& order, Item const& item) {
-  return identity_hash(
-      0, time_keys<time_order<Projection>, Item>::image_of(std::invoke(order.projection(), item)));
+  return identity_hash(identity_seed, time_keys<time_order<Projection>, Item>::image_of(
+                                          std::invoke(order.projection(), item)));
 }
 template <class Column, class Item>
 std::uint64_t column_hash(std::uint64_t state, Column const& column, Item const& item) {
@@ -93,7 +96,7 @@ std::uint64_t column_hash(std::uint64_t state, Column const& column, Item const&
 }
 template <class... Columns, class Item>
 std::uint64_t place_hash(sort_order<Columns...> const& order, Item const& item) {
-  std::uint64_t state = 0;
+  std::uint64_t state = identity_seed;
   std::apply(
       [&](auto const&... column) {
         static_cast<void>(((state = column_hash(state, column, item)), ...));
