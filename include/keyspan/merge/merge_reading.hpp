@@ -583,12 +583,12 @@ class merge_reading {
   }
   // The source is about to be split: where it stood stands for its parts.
   void orphan_run(slot_type& slot, slot_type& heir) {
-    if (slot.run_item == nobody) return;
     save_run(slot);
+    for (auto& one : held_.run)
+      if (one.slot == &slot) one.slot = &heir;  // also those that it was the heir of
+    if (slot.run_item == nobody) return;
     if (!is_orphaned(slot.feed)) held_.orphans.push_back({slot.feed.feed, *slot.run_part});
     std::erase(held_.run_slots, &slot);
-    for (auto& one : held_.run)
-      if (one.slot == &slot) one.slot = &heir;
   }
   template <class AnyFeed>
   bool is_orphaned(AnyFeed const& feed) const {
