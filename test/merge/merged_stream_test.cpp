@@ -573,6 +573,8 @@ TEST_CASE("what a source that is not sorted has in flight is not wanted, whateve
         inner.failing.emplace(errc::throttled, "too much was asked");
       }
       source.complete();
+      REQUIRE(source.in_flight() == 2);
+      source.complete(1);
       source.complete_all();
       CHECK(reader.is_done());
       if (policy == on_failure::stop) {

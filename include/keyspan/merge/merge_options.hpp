@@ -20,8 +20,8 @@ struct merge_options {
   on_failure failure = on_failure::stop;
   /// How many items a batch has at most. Above 0.
   std::size_t batch_size = 256;
-  /// Whether the next page of each source is asked for while this one is merged: two pages of each
-  /// are held at most, else one.
+  /// Whether the next page of each source is asked for while this one is merged. Two pages of each
+  /// are held at most; else the second one only until what it begins with was looked at.
   bool reads_ahead = true;
 };
 
