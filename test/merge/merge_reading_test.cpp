@@ -68,7 +68,7 @@ TEST_CASE("a step tells a batch, a wait, the end and an error apart") {
     source.complete();
     CHECK(reading.advance() == merge_step::wait);
   }
-  CHECK(reading.slots().size() == 2);
+  CHECK(reading.sources().size() == 2);
   CHECK(reading.waits_for() == std::vector<std::size_t>{0, 1});
   source.complete();
   CHECK(reading.advance() == merge_step::wait);

@@ -332,7 +332,7 @@ class merge_reading {
       --in_flight_;
     }
   }
-  std::vector<std::unique_ptr<slot_type>> const& slots() const noexcept { return slots_; }
+  std::vector<std::unique_ptr<slot_type>> const& sources() const noexcept { return slots_; }
 
  private:
   static constexpr std::size_t nobody = ~std::size_t{};
@@ -611,7 +611,7 @@ class merge_reading {
     if (next != nullptr && image_of(*next) != image) return;
     if (given.image != image) given = {};
     given.image = image;
-    given.count = std::numeric_limits<std::uint32_t>::max();
+    given.count = (std::numeric_limits<std::uint32_t>::max)();
     for (std::size_t i = at_; i > 0 && held_.runs[i - 1] == run; --i)
       given.identities.push_back(tree_.keys().identity(*held_.items[i - 1]));
     sort_identities(given);

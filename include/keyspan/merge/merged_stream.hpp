@@ -95,12 +95,25 @@ struct closing_merge {
   std::size_t& size;
 };
 
+// Sources that are stopped by closing them, and by nothing else.
+template <class Feed>
+concept is_closed_itself = requires(Feed const& feed) {
+  { feed.close() } -> awaitable;
+};
+
 // Whoever closes first waits for what is in flight. `size` is that of the batch that was given.
 template <class Feed, class Order>
 task<> close_merge(merge_reading<Feed, Order>& state,
                    async_stream<merge_answer<Feed, Order>>& batches, std::size_t& size) {
+  bool is_first = false;
+  if constexpr (is_closed_itself<Feed>) {
+    is_first = state.close();  // before: of what comes nothing is merged
+    if (is_first)
+      for (auto const& one : state.sources()) co_await one->feed.close();
+  }
   closing_merge<Feed, Order> const closing{state, batches, size};
-  if (!co_await closing) co_return;
+  bool const is_alone = co_await closing;
+  if (!is_alone && !is_first) co_return;
   for (state.drop_arrivals(); state.in_flight() > 0; state.drop_arrivals())
     co_await state.inbox().wait();
 }

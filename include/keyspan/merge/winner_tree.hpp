@@ -9,6 +9,7 @@
 #include <keyspan/core/contract.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -31,7 +32,7 @@ struct merge_key<true> {
   std::uint64_t second = 0;
 };
 
-inline constexpr std::uint64_t past_all = std::numeric_limits<std::uint64_t>::max();
+inline constexpr std::uint64_t past_all = (std::numeric_limits<std::uint64_t>::max)();
 // In the number of a source that has ended: behind every other, also where its bits are the same.
 inline constexpr std::uint64_t ended_bit = std::uint64_t{1} << 63;
 
@@ -392,8 +393,8 @@ class winner_tree {
     return node < 2 * width_ ? node : node - width_;
   }
   void lay_out(std::size_t sources) {
-    expects(sources <= std::numeric_limits<std::uint32_t>::max(), "a merge has fewer sources");
-    width_ = std::max(sources, std::size_t{2});
+    expects(sources <= (std::numeric_limits<std::uint32_t>::max)(), "a merge has fewer sources");
+    width_ = (std::max)(sources, std::size_t{2});
     first_leaf_ = std::bit_ceil(width_);
     pages_.assign(sources, page{});
     keys_of_nodes_.resize(2 * width_);
@@ -534,7 +535,7 @@ class winner_tree {
       challenge(node ^ 1, limit, challenger);
     page& from = pages_[winner];
     Item* const first = from.at;
-    Item* const stop = first + std::min(room - count, static_cast<std::size_t>(from.end - first));
+    Item* const stop = first + (std::min)(room - count, static_cast<std::size_t>(from.end - first));
     key_type key = keys_of_nodes_[1];
     run_end why = run_end::full;
     Item* at = first + 1;
@@ -599,7 +600,7 @@ class winner_tree {
 #if defined(__GNUC__)
     // Faults nowhere, also behind the end.
     __builtin_prefetch(reinterpret_cast<std::byte const*>(item) +
-                       std::max(2 * sizeof(Item), std::size_t{128}));
+                       (std::max)(2 * sizeof(Item), std::size_t{128}));
 #endif
   }
 

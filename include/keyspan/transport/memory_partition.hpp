@@ -402,7 +402,7 @@ class memory_partition {
     }
     log_.push_back(one.now);
     if (!one.now->time_to_live) return;
-    if (*one.now->time_to_live > wall_time::max() - now_) return;  // for ever
+    if (*one.now->time_to_live > (wall_time::max)() - now_) return;  // for ever
     ends_.emplace_back(now_ + *one.now->time_to_live, one.now);
     std::push_heap(ends_.begin(), ends_.end(), later_end);
   }
