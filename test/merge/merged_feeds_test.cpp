@@ -122,7 +122,7 @@ TEST_CASE("a merge of feeds gives all of each, once, in its order, and then what
       }
 }
 
-TEST_CASE("a loop that was left goes on with the item that it was left at") {
+TEST_CASE("a loop over feeds that was left goes on with the item that it was left at") {
   for (std::size_t const batch : {1u, 2u, 3u, 7u, 256u})
     for (int first = 0; first < 30; ++first) {
       auto source = reviews_in(3, 30);
