@@ -215,7 +215,7 @@ TEST_CASE("an order may hold what cannot be made from nothing") {
   check(numbers == std::vector{9, 12, 1});
 }
 
-TEST_CASE("an order of names has no size") {
+TEST_CASE("an order is as large as what it projects by") {
   static_assert(sizeof(ascending(&trade::day)) == sizeof(&trade::day));
   check(true);
 }
