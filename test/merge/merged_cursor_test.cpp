@@ -234,12 +234,12 @@ void goes_on_twice(journals const& at_first, Order const& order, bool is_exact) 
 }
 
 TEST_CASE("a merge that was gone on with is gone on with again") {
-  goes_on_twice(one_of(40), identified_by(ascending(group), number), true);
-  goes_on_twice(one_of(30), identified_by(ascending(text), place_in_text), true);
-  goes_on_twice(one_of(40), identified_by(by_time(clock_gone_back), number), true);
-  goes_on_twice(one_of(40), identified_by(round_robin, number), true);
-  goes_on_twice(one_of(40), identified_by(as_they_come, number), false);
-  goes_on_twice(three_of(21), identified_by(ascending(group), number), true);
+  goes_on_twice(one_of(22), identified_by(ascending(group), number), true);
+  goes_on_twice(one_of(20), identified_by(ascending(text), place_in_text), true);
+  goes_on_twice(one_of(22), identified_by(by_time(clock_gone_back), number), true);
+  goes_on_twice(one_of(22), identified_by(round_robin, number), true);
+  goes_on_twice(one_of(22), identified_by(as_they_come, number), false);
+  goes_on_twice(three_of(12), identified_by(ascending(group), number), true);
 }
 
 TEST_CASE("without an identity it goes on exactly as often as partitions stay") {
@@ -380,7 +380,7 @@ TEST_CASE("no byte of a merged cursor can be changed so that another one is read
   std::string const written{golden};
   std::size_t refused = 0;
   for (std::size_t i = 0; i < written.size(); ++i) {
-    for (int byte = 0; byte < 256; byte += 1 + (byte > 126 ? 16 : 0)) {
+    for (int byte = static_cast<int>(i % 7); byte < 256; byte += 7) {
       auto changed = written;
       changed[i] = static_cast<char>(byte);
       if (changed != written) refused += refused_or_equal(made, changed);
@@ -393,7 +393,7 @@ TEST_CASE("no byte of a merged cursor can be changed so that another one is read
     refused += refused_or_equal(made, changed);
     CHECK(!kept_cursor::from_text(cosmos_v2, std::string_view{written}.substr(0, i)));
   }
-  CHECK(refused > written.size() * 120);
+  CHECK(refused > written.size() * 30);
 }
 
 std::string refusal_of(std::string_view from) {
