@@ -14,7 +14,7 @@ using keyspan::async_stream;
 using keyspan::sync_wait;
 using keyspan::task;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if KEYSPAN_ADDRESS_SANITIZER || KEYSPAN_THREAD_SANITIZER
 constexpr bool is_sanitized = true;
 #elif defined(__has_feature)
 constexpr bool is_sanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);

@@ -2,6 +2,8 @@
 // when, and how it ends.
 #include "program.hpp"
 
+#include <keyspan/core/version.hpp>
+
 #include <catch2/catch_test_macros.hpp>
 
 #include <algorithm>
@@ -70,7 +72,7 @@ table const& golden() {
 }
 
 // Sanitizers reserve more address space than any limit leaves them.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if KEYSPAN_ADDRESS_SANITIZER || KEYSPAN_THREAD_SANITIZER
 constexpr std::size_t little_memory = 0;
 #else
 constexpr std::size_t little_memory = std::size_t{48} << 20;

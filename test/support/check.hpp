@@ -2,14 +2,16 @@
 // program.
 #pragma once
 
+#include <keyspan/core/version.hpp>
+
 #include <catch2/catch_message.hpp>
 #include <catch2/catch_test_macros.hpp>
 
 #include <source_location>
 
 // A row of ./dev check that has lost its sanitizer would be green for nothing.
-#if (defined(KEYSPAN_TEST_ASAN) && !defined(__SANITIZE_ADDRESS__)) || \
-    (defined(KEYSPAN_TEST_TSAN) && !defined(__SANITIZE_THREAD__))
+#if (defined(KEYSPAN_TEST_ASAN) && !KEYSPAN_ADDRESS_SANITIZER) || \
+    (defined(KEYSPAN_TEST_TSAN) && !KEYSPAN_THREAD_SANITIZER)
 #error "this preset is there for a sanitizer, and it is not on"
 #endif
 
