@@ -2,6 +2,7 @@
 #pragma once
 
 #include <keyspan/core/base64.hpp>
+#include <keyspan/core/boxed.hpp>
 #include <keyspan/core/bytes.hpp>
 #include <keyspan/core/contract.hpp>
 #include <keyspan/core/error.hpp>

@@ -229,14 +229,18 @@ void check_states(Keys keys) {
   keys.resize(3);
   for (std::size_t i = 0; i < 3; ++i) check(keys.state(i) == 0);
   for (std::size_t i = 0; i < 3; ++i) keys.set_state(i, 10 * (i + 1));
-  keys.replace(1, 2);
+  using replaced = std::vector<keyspan::detail::replacement>;
+  keys.replace(replaced{{1, 2}});
   constexpr std::uint64_t two[] = {10, 20, 20, 30};
   for (std::size_t i = 0; i < 4; ++i) check(keys.state(i) == two[i]);
-  keys.replace(0, 0);
+  keys.replace(replaced{{0, 0}});
   constexpr std::uint64_t none[] = {20, 20, 30};
   for (std::size_t i = 0; i < 3; ++i) check(keys.state(i) == none[i]);
-  keys.replace(2, 1);
+  keys.replace(replaced{{2, 1}});
   check(keys.state(2) == 30);
+  keys.replace(replaced{{0, 2}, {2, 2}});
+  constexpr std::uint64_t both[] = {20, 20, 20, 30, 30};
+  for (std::size_t i = 0; i < 5; ++i) check(keys.state(i) == both[i]);
 }
 
 TEST_CASE("what replaces a source goes on with its number") {

@@ -35,6 +35,7 @@ using keyspan::detail::ends_with_page;
 using keyspan::detail::merge_key;
 using keyspan::detail::portable_minimum;
 using keyspan::detail::quickest_minimum;
+using keyspan::detail::replacement;
 using keyspan::detail::run_end;
 using keyspan::detail::stops_at_page_end;
 using keyspan::detail::tree_run;
@@ -259,7 +260,7 @@ struct asking_keys {
   std::vector<std::size_t>* pages = nullptr;
 
   static void resize(std::size_t) {}
-  static void replace(std::size_t, std::size_t) {}
+  static void replace(std::span<replacement const>) {}
   void begin_page(std::size_t source) const { pages->push_back(source); }
   merge_key<false> key(std::size_t source, placed<std::uint64_t> const& one) const {
     check(source == one.source);
@@ -391,6 +392,7 @@ TEST_CASE("an item that is less than the one before it ends the run, whoever is 
 using numbered = placed<std::uint64_t>;
 using number_order = decltype(ascending(&numbered::key));
 using number_tree = tree_of<number_order, numbered>;
+using replacements = std::vector<replacement>;
 
 // What a tree gives until it stops.
 struct stopped {
@@ -622,7 +624,7 @@ TEST_CASE("children stand in the place of their parent, in their order, and all 
       for (std::size_t i = 0; i < tree.size(); ++i)
         if (i != at)
           before.emplace_back(tree.rest(i).size(), tree.has_ended(i), tree.key_of(i).first);
-      tree.replace(at, into);
+      tree.replace(replacements{{at, into}});
       check(tree.size() == alive.size() - 1 + into);
       for (std::size_t c = 0; c < into; ++c)
         check(tree.has_ended(at + c) && tree.rest(at + c).empty());
@@ -649,6 +651,47 @@ TEST_CASE("children stand in the place of their parent, in their order, and all 
   }
 }
 
+TEST_CASE("replaced at once is what is replaced one after another") {
+  test::random rng{23};
+  for (int world = 0; world < 100; ++world) {
+    std::size_t const count = 1 + rng.below(9);
+    auto items = test::draw_sources<std::uint64_t>(rng, count, 20, sizes::uneven, true,
+                                                   ascending(&numbered::key), test::few_numbers{});
+    number_tree trees[] = {make_tree<number_tree>(count, ascending(&numbered::key)),
+                           make_tree<number_tree>(count, ascending(&numbered::key))};
+    replacements some;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!items[i].empty())
+        for (auto& tree : trees) tree.show(i, items[i]);
+      if (rng.chance(40)) some.push_back({i, rng.below(4)});
+    }
+    trees[0].replace(some);
+    for (std::size_t i = some.size(); i-- > 0;) trees[1].replace(std::span{&some[i], 1});
+    REQUIRE(trees[0].size() == trees[1].size());
+    for (std::size_t i = 0; i < trees[0].size(); ++i) {
+      check(trees[0].has_ended(i) == trees[1].has_ended(i));
+      check(trees[0].key_of(i).first == trees[1].key_of(i).first);
+      check(trees[0].rest(i).data() == trees[1].rest(i).data());
+      check(trees[0].rest(i).size() == trees[1].rest(i).size());
+    }
+  }
+}
+
+TEST_CASE("what is replaced comes in the order of the sources, and is there") {
+  auto tree = make_tree<number_tree>(3, ascending(&numbered::key));
+  auto const broken_by = [&](replacements const& some) {
+    return test::promise_broken_by([&] {
+      tree.replace(some);
+      return 0;
+    });
+  };
+  CHECK(broken_by({{1, 1}, {0, 1}}) ==
+        "what is replaced comes in the order of the sources, each once");
+  CHECK(broken_by({{2, 1}, {2, 1}}) ==
+        "what is replaced comes in the order of the sources, each once");
+  CHECK(broken_by({{3, 1}}) == "what is replaced is there");
+}
+
 TEST_CASE("a tree without sources is done, also when the last one was taken away") {
   auto tree = make_tree<number_tree>(0, ascending(&numbered::key));
   CHECK(tree.size() == 0);
@@ -656,7 +699,7 @@ TEST_CASE("a tree without sources is done, also when the last one was taken away
   auto other = make_tree<number_tree>(1, ascending(&numbered::key));
   std::vector<numbered> items{{1}};
   other.show(0, items);
-  other.replace(0, 0);
+  other.replace(replacements{{0, 0}});
   CHECK(other.size() == 0);
   CHECK(run_until_it_stops(other).run.why == run_end::done);
 }

@@ -8,6 +8,7 @@
 
 #include <keyspan/async/clock.hpp>
 #include <keyspan/async/stop_token.hpp>
+#include <keyspan/core/boxed.hpp>
 #include <keyspan/core/contract.hpp>
 #include <keyspan/core/error.hpp>
 #include <keyspan/core/result.hpp>
@@ -80,11 +81,14 @@ class feed_progress {
     read_.page_size = request.page_size;
     read_.deadline = request.deadline;
     read_.stop = request.stop;
-    sound_ = begin(std::move(request));
+    if (auto const sound = begin(std::move(request)); !sound) unsound_.emplace(sound);
   }
 
   /// Whether the request made sense; nothing is asked where it did not.
-  result<void> const& sound() const noexcept { return sound_; }
+  result<void> const& sound() const {
+    static result<void> const is_sound;
+    return unsound_ ? *unsound_ : is_sound;
+  }
 
   /// What to do next. `now` is none for a reader that does not wait: a range that has nothing new
   /// is then done with until `begin_round`. Requires `sound()`.
@@ -135,7 +139,7 @@ class feed_progress {
 
   /// Takes what `topology` answered. Errors: those of `routing_refresh`.
   result<void> take(partition_page<token_type> answer) {
-    expects(refresh_.has_value(), "partitions are taken when they were asked for");
+    expects(static_cast<bool>(refresh_), "partitions are taken when they were asked for");
     refresh_->take(std::move(answer));
     if (refresh_->wants_page()) return {};
     auto newer = refresh_->outcome();
@@ -448,9 +452,9 @@ class feed_progress {
   cursor_type position_{};  // all of a cursor but its parts
   std::string session_token_{};
   read_request read_{};
-  result<void> sound_{};
+  detail::boxed<result<void>> unsound_{};
   std::shared_ptr<routing_type const> routing_{};
-  std::optional<routing_refresh<Scheme>> refresh_{};
+  detail::boxed<routing_refresh<Scheme>> refresh_{};
   std::vector<part> parts_{};
   line ready_{};
   line idle_{};

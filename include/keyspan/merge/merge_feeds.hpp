@@ -126,8 +126,11 @@ void resume(std::vector<range_feed<Source, Manner>>& feeds,
     refused = error{errc::invalid_options, "the cursor is of a merge of ", from.feeds.size(),
                     " feeds, this one has ", feeds.size()};
   for (std::size_t i = 0; i < feeds.size(); ++i) {
-    feeds[i].refused = refused ? refused : refusal_of(feeds[i], from.feeds[i]);
-    if (!feeds[i].refused) feeds[i].resumed = std::move(from.feeds[i].parts);
+    if (auto const why = refused ? refused : refusal_of(feeds[i], from.feeds[i])) {
+      feeds[i].refused.emplace(*why);
+    } else {
+      feeds[i].resumed = std::move(from.feeds[i].parts);
+    }
   }
 }
 

@@ -171,7 +171,7 @@ class merge_reading {
         one.stop_by(stop_.token());
       }
     }
-    put_in_place(std::move(feeds), 0);
+    put_in_place(std::move(feeds));
   }
   merge_reading(merge_reading const&) = delete;
   merge_reading& operator=(merge_reading const&) = delete;
@@ -365,17 +365,14 @@ class merge_reading {
     }
     return made;
   }
-  // Sources that were not asked yet, from a number on.
-  void put_in_place(std::vector<Feed> feeds, std::size_t at) {
-    std::vector<std::unique_ptr<slot_type>> more;
-    more.reserve(feeds.size());
-    for (Feed& one : feeds) more.push_back(std::make_unique<slot_type>(std::move(one)));
-    hungry_ += more.size();
-    left_ += more.size();
-    using distance = std::ptrdiff_t;
-    slots_.insert(slots_.begin() + static_cast<distance>(at), std::move_iterator{more.begin()},
-                  std::move_iterator{more.end()});
-    for (; at < slots_.size(); ++at) slots_[at]->number = static_cast<std::uint32_t>(at);
+  // Sources that were not asked yet.
+  void put_in_place(std::vector<Feed> feeds) {
+    hungry_ += feeds.size();
+    left_ += feeds.size();
+    for (Feed& one : feeds) {
+      slots_.push_back(std::make_unique<slot_type>(std::move(one)));
+      slots_.back()->number = static_cast<std::uint32_t>(slots_.size() - 1);
+    }
   }
   void need(slot_type& slot, slot_need now) noexcept {
     hungry_ -= slot.need == slot_need::page ? 1 : 0;
@@ -392,21 +389,22 @@ class merge_reading {
   }
 
   void take_arrivals() {
-    for (inbox_node* node = inbox_.take(); node != nullptr; node = inbox_.take()) {
-      while (node != nullptr) {
-        auto& slot = static_cast<slot_type&>(*std::exchange(node, node->behind));
-        slot.is_asking = false;
-        --in_flight_;
-        if (slot.unsorted) {
-          slot.has_arrived = true;  // what stands behind what it should not is not wanted
-        } else if (slot.what == fetched::again) {
-          start(slot);
-        } else if (slot.need == slot_need::nothing) {
-          slot.has_arrived = true;
-        } else {
-          install(slot);
-        }
-      }
+    do {
+      for (inbox_node* node = inbox_.take(); node != nullptr; node = inbox_.take())
+        while (node != nullptr) arrive(static_cast<slot_type&>(*std::exchange(node, node->behind)));
+    } while (replace_split());
+  }
+  void arrive(slot_type& slot) {
+    slot.is_asking = false;
+    --in_flight_;
+    if (slot.unsorted) {
+      slot.has_arrived = true;  // what stands behind what it should not is not wanted
+    } else if (slot.what == fetched::again) {
+      start(slot);
+    } else if (slot.need == slot_need::nothing) {
+      slot.has_arrived = true;
+    } else {
+      install(slot);
     }
   }
   // The source whose page the last batch ended with.
@@ -439,7 +437,7 @@ class merge_reading {
         need(slot, slot_need::no_more);
         return tree_.end(slot.number);
       case fetched::split:
-        return replace(slot);
+        return split_.push_back(slot.number);
       case fetched::failed:
         return fail(slot, *slot.why);
       default:
@@ -450,13 +448,10 @@ class merge_reading {
   void show(slot_type& slot) {
     if constexpr (keys_type::is_checked) {
       if (!follows(slot))
-        return unsorted(slot, *std::ranges::data(slot.next_items), slot.page().back());
+        return unsorted(slot, *std::ranges::data(slot.coming().items), slot.page().back());
     }
     if constexpr (unites<keys_type>) save_run(slot);
-    using std::swap;
-    swap(slot.items, slot.next_items);
-    swap(slot.at, slot.next_at);
-    slot.next_items = {};
+    slot.turn_over();
     slot.state = tree_.keys().state(slot.number);
     slot.pieces.clear();
     slot.piece = 0;
@@ -574,7 +569,7 @@ class merge_reading {
   // The page of a source is about to go, and items of the run that is held stand in it.
   void save_run(slot_type& slot) {
     if (slot.run_item == nobody) return;
-    if (!slot.run_part) slot.run_part = part_before(slot, slot.run_item);
+    if (!slot.run_part) slot.run_part.emplace(part_before(slot, slot.run_item));
     for (auto& one : held_.run) {
       if (one.slot != &slot || one.copy) continue;
       one.copy = std::make_unique<std::remove_const_t<item_type>>(std::move(*one.item));
@@ -627,12 +622,12 @@ class merge_reading {
     std::span<item_type> const page = slot.page();
     auto const& range = slot.feed.at.range;
     if (item >= page.size()) {
-      part_type part{{range, slot.at.after}, {}};
+      part_type part{{range, slot.shown().at.after}, {}};
       if (slot.feed.given.count > 0) part.given = slot.feed.given;
       part.given.state = tree_.keys().state(slot.number);
       return part;
     }
-    part_type part{{range, slot.at.before}, slot.given_before};
+    part_type part{{range, slot.shown().at.before}, slot.given_before};
     given_items& given = part.given;
     if (item > 0) {
       // Between two images nothing has to be told apart: all up to there was given.
@@ -661,10 +656,10 @@ class merge_reading {
   }
   // Whether the page that has come goes on where the one before it has ended.
   bool follows(slot_type& slot) const {
-    if (std::ranges::empty(slot.items)) return true;
-    return tree_.keys().compare(
-               *(std::ranges::data(slot.items) + (std::ranges::size(slot.items) - 1)),
-               *std::ranges::data(slot.next_items)) <= 0;
+    if (std::ranges::empty(slot.shown().items)) return true;
+    return tree_.keys().compare(*(std::ranges::data(slot.shown().items) +
+                                  (std::ranges::size(slot.shown().items) - 1)),
+                                *std::ranges::data(slot.coming().items)) <= 0;
   }
   void unsorted(slot_type& slot, item_type& later, item_type& earlier) {
     slot.unsorted.emplace(errc::out_of_order, "source ", slot.number, " gave ",
@@ -682,23 +677,40 @@ class merge_reading {
     need(slot, slot_need::no_more);
     tree_.end(slot.number);
   }
-  // Others in its place, in their order.
-  void replace(slot_type& slot) {
-    std::size_t const number = slot.number;
-    std::vector<Feed> parts = std::move(slot.parts);
-    std::size_t const count = parts.size();
-    need(slot, slot_need::no_more);
-    using distance = std::ptrdiff_t;
-    std::unique_ptr<slot_type> const old = std::move(slots_[number]);
-    slots_.erase(slots_.begin() + static_cast<distance>(number));
-    tree_.replace(number, count);
-    if constexpr (remembers_given<Feed>) {
-      for (std::size_t i = 0; i < count; ++i)
-        if (parts[i].given.state != 0) tree_.keys().set_state(number + i, parts[i].given.state);
+  // Others in place of those that were split, in their order: of all at once, since it takes as
+  // long as there are sources.
+  bool replace_split() {
+    if (split_.empty()) return false;
+    std::sort(split_.begin(), split_.end());
+    std::vector<replacement> by;
+    for (std::size_t const number : split_) by.push_back({number, slots_[number]->parts.size()});
+    tree_.replace(by);
+    std::vector<std::unique_ptr<slot_type>> before = std::exchange(slots_, {});
+    std::vector<slot_type*> more;
+    auto next = by.begin();
+    for (auto& one : before) {
+      if (next == by.end() || next->source != one->number) {
+        slots_.push_back(std::move(one));
+        continue;
+      }
+      need(*one, slot_need::no_more);
+      std::size_t const first = slots_.size();
+      put_in_place(std::exchange(one->parts, {}));
+      if constexpr (unites<keys_type>) orphan_run(*one, *slots_[first]);
+      for (std::size_t i = first; i < slots_.size(); ++i) more.push_back(slots_[i].get());
+      ++next;
     }
-    put_in_place(std::move(parts), number);
-    if constexpr (unites<keys_type>) orphan_run(*old, *slots_[number]);
-    for (std::size_t i = 0; i < count; ++i) start(*slots_[number + i]);
+    for (std::size_t i = 0; i < slots_.size(); ++i)
+      slots_[i]->number = static_cast<std::uint32_t>(i);
+    split_.clear();
+    for (slot_type* const slot : more) {
+      if constexpr (remembers_given<Feed>) {
+        if (slot->feed.given.state != 0)
+          tree_.keys().set_state(slot->number, slot->feed.given.state);
+      }
+      start(*slot);
+    }
+    return true;
   }
 
   // What the next item of a source that has none is not less than.
@@ -743,7 +755,8 @@ class merge_reading {
   std::size_t left_ = 0;    // those that have not ended
   std::size_t in_flight_ = 0;
   std::size_t ended_ = nobody;
-  std::size_t at_ = 0;  // in the batch
+  std::vector<std::size_t> split_{};  // their numbers
+  std::size_t at_ = 0;                // in the batch
   std::size_t count_ = 0;
   std::optional<error> failure_{};
   std::vector<merge_failure> failures_{};

@@ -10,6 +10,7 @@
 #include <keyspan/async/frame_memory.hpp>
 #include <keyspan/async/stop_token.hpp>
 #include <keyspan/async/task.hpp>
+#include <keyspan/core/boxed.hpp>
 #include <keyspan/core/contract.hpp>
 #include <keyspan/core/error.hpp>
 #include <keyspan/core/result.hpp>
@@ -144,39 +145,51 @@ struct merge_slot : inbox_node {
   using item_type = std::remove_pointer_t<decltype(std::ranges::data(
       std::declval<typename Feed::items_type&>()))>;
 
-  explicit merge_slot(Feed&& from) : feed{std::move(from)}, at{feed.begin()}, next_at{at} {}
+  // A page, and where it and the next one begin.
+  struct page_at {
+    items_type items;
+    typename Feed::position_type at;
+  };
+
+  explicit merge_slot(Feed&& from)
+      : feed{std::move(from)}, pages{{{}, feed.begin()}, {{}, feed.begin()}} {}
 
   Feed feed;
   std::uint32_t number = 0;
   slot_need need = slot_need::page;
-  bool is_asking = false;           // it is in flight
-  bool has_arrived = false;         // it has handed over what was not looked at yet
-  std::optional<error> unsorted{};  // not `why`, which is of what it is in flight for
+  bool is_asking = false;    // it is in flight
+  bool has_arrived = false;  // it has handed over what was not looked at yet
+  std::uint8_t turn = 0;     // which of the pages is shown
+  page_at pages[2];
+  boxed<error> unsorted{};  // not `why`, which is of what it is in flight for
 
-  items_type items{};  // the page that the tree has, or had last
-  typename Feed::position_type at;
-  std::uint64_t state = 0;                     // of the order, before that page
-  std::vector<std::span<item_type>> pieces{};  // of the page, where some items are left out
+  std::uint64_t state = 0;                     // of the order, before the page that is shown
+  std::vector<std::span<item_type>> pieces{};  // of that page, where some items are left out
   std::size_t piece = 0;
   given_items given_before{};  // what was left out of it
 
   std::size_t run_item = ~std::size_t{};  // its first one in a run that is held, in this page or
-  std::optional<part_of_feed<Feed>> run_part{};  // in one that is gone: where that was
+  boxed<part_of_feed<Feed>> run_part{};   // in one that is gone: where that was
 
-  fetched what = fetched::again;  // what was handed over
-  items_type next_items{};
-  typename Feed::position_type next_at;
-  std::vector<Feed> parts{};
-  std::optional<error> why{};
+  fetched what = fetched::again;  // what was handed over: a page that comes,
+  std::vector<Feed> parts{};      // or these
+  boxed<error> why{};
   std::exception_ptr thrown{};
   fetching asks{};  // last: it refers to all of this
 
+  // What the tree has, or had last, and what was handed over. They take turns.
+  page_at& shown() noexcept { return pages[turn]; }
+  page_at& coming() noexcept { return pages[1 - turn]; }
+  void turn_over() {
+    turn = static_cast<std::uint8_t>(1 - turn);
+    coming().items = {};
+  }
+  std::span<item_type> page() noexcept {
+    return {std::ranges::data(shown().items), std::ranges::size(shown().items)};
+  }
   void fail(error const& by) {
     why.emplace(by);
     what = fetched::failed;
-  }
-  std::span<item_type> page() noexcept {
-    return {std::ranges::data(items), std::ranges::size(items)};
   }
 };
 
@@ -234,7 +247,7 @@ struct range_feed {
   cursor_type at{whole_space(source->scheme())};  // where it begins
   given_items given{};                            // of the page there
   std::vector<merged_part<token_of_source<Source>>> resumed{};  // what is divided, in place of all
-  std::optional<error> refused{};
+  boxed<error> refused{};
 
  private:
   void add_parts(std::vector<range_feed>& to, progress_type const& opened,
@@ -261,14 +274,14 @@ void take_page(Slot& slot, result<Page>&& answer) {
     return;
   }
   if (auto const sound = progress.accept(*answer); !sound) return slot.fail(sound.error());
-  slot.next_at.before = progress.from();
+  slot.coming().at.before = progress.from();
   bool const nothing_new = answer->nothing_new;
   progress.pass(answer->continuation, nothing_new,
                 nothing_new ? slot.feed.manner.due() : instant{});
-  slot.next_at.after = progress.from();
+  slot.coming().at.after = progress.from();
   slot.feed.has_told = false;
   if (std::ranges::empty(answer->items)) return;
-  slot.next_items = std::move(answer->items);
+  slot.coming().items = std::move(answer->items);
   slot.what = fetched::page;
 }
 template <class Slot, class Page>

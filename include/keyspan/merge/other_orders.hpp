@@ -89,12 +89,15 @@ namespace detail {
 class source_numbers {
  public:
   void resize(std::size_t sources) { numbers_.assign(sources, 0); }
-  // Each of `count` new ones goes on with the number of the one that they replace.
-  void replace(std::size_t source, std::size_t count) {
-    std::uint64_t const number = numbers_[source];
-    using distance = std::ptrdiff_t;
-    auto const at = numbers_.erase(numbers_.begin() + static_cast<distance>(source));
-    numbers_.insert(at, count, number);
+  // New ones go on with the number of the one that they replace.
+  void replace(std::span<replacement const> some) {
+    std::vector<std::uint64_t> numbers;
+    auto next = some.begin();
+    for (std::size_t source = 0; source < numbers_.size(); ++source) {
+      bool const is_replaced = next != some.end() && next->source == source;
+      numbers.insert(numbers.end(), is_replaced ? (next++)->count : 1, numbers_[source]);
+    }
+    numbers_ = std::move(numbers);
   }
   std::uint64_t state(std::size_t source) const noexcept { return numbers_[source]; }
   void set_state(std::size_t source, std::uint64_t number) noexcept { numbers_[source] = number; }

@@ -243,7 +243,7 @@ class sorted_keys<sort_order<Columns...>, Item> {
 
   // Sources leave nothing behind but their items.
   static void resize(std::size_t) noexcept {}
-  static void replace(std::size_t, std::size_t) noexcept {}
+  static void replace(std::span<replacement const>) noexcept {}
   static std::uint64_t state(std::size_t) noexcept { return 0; }
   static void set_state(std::size_t, std::uint64_t) noexcept {}
   static void begin_page(std::size_t) noexcept {}

@@ -36,6 +36,12 @@ inline constexpr std::uint64_t past_all = (std::numeric_limits<std::uint64_t>::m
 // In the number of a source that has ended: behind every other, also where its bits are the same.
 inline constexpr std::uint64_t ended_bit = std::uint64_t{1} << 63;
 
+// So many sources in place of one.
+struct replacement {
+  std::size_t source = 0;
+  std::size_t count = 0;
+};
+
 #if defined(__GNUC__)
 // Nothing happens, but the compiler cannot tell: it makes no branch of what it does not see
 // through.
@@ -288,24 +294,33 @@ class winner_tree {
     return keys_of_nodes_[1];
   }
 
-  // Puts `count` sources that have ended in place of one. Not while a run asks about a page's end.
-  void replace(std::size_t source, std::size_t count) {
-    std::vector<page> pages(pages_.size() - 1 + count);
-    std::vector<std::pair<key_type, std::uint64_t>> leaves(pages.size());
-    for (std::size_t to = 0, from = 0; to < pages.size(); ++to) {
-      bool const is_new = to >= source && to < source + count;
-      if (to == source + count) from = source + 1;
-      if (is_new) {
-        leaves[to] = {key_type{}, to | ended_bit};
-        leaves[to].first.first = past_all;
-        if constexpr (is_wide) leaves[to].first.second = past_all;
+  // Puts sources that have ended in place of some, which come in their order. Not while a run asks
+  // about a page's end.
+  void replace(std::span<replacement const> some) {
+    auto const does_not_follow = [](auto const& a, auto const& b) { return a.source >= b.source; };
+    expects(some.empty() || some.back().source < pages_.size(), "what is replaced is there");
+    expects(std::adjacent_find(some.begin(), some.end(), does_not_follow) == some.end(),
+            "what is replaced comes in the order of the sources, each once");
+    key_type past{past_all};
+    if constexpr (is_wide) past.second = past_all;
+    std::size_t size = pages_.size();
+    for (replacement const& one : some) size = size - 1 + one.count;
+    std::vector<page> pages(size);
+    std::vector<std::pair<key_type, std::uint64_t>> leaves(size);
+    std::size_t at = 0;
+    auto next = some.begin();
+    for (std::size_t from = 0; from < pages_.size(); ++from) {
+      if (next == some.end() || next->source != from) {
+        pages[at] = pages_[from];
+        leaves[at] = {key_of(from), has_ended(from) ? at | ended_bit : at};
+        ++at;
         continue;
       }
-      pages[to] = pages_[from];
-      leaves[to] = {key_of(from), has_ended(from) ? to | ended_bit : to};
-      ++from;
+      for (std::size_t const end = at + next->count; at < end; ++at)
+        leaves[at] = {past, at | ended_bit};
+      ++next;
     }
-    keys_.replace(source, count);
+    keys_.replace(some);
     lay_out(pages.size());
     pages_ = std::move(pages);
     for (std::size_t to = 0; to < leaves.size(); ++to) {
