@@ -32,6 +32,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -167,8 +168,9 @@ TEST_CASE("keys that share a token may come in any order among each other, each 
       if (turns++ % 3 != 0 || !answer.value) return answer;
       auto& items = answer.value->items;
       // Those of one page, one key after the other.
-      std::stable_sort(items.begin(), items.end(), [&](change const& a, change const& b) {
-        return is_wrong ? a.number > b.number : a.key < b.key;
+      std::sort(items.begin(), items.end(), [&](change const& a, change const& b) {
+        return is_wrong ? a.number > b.number
+                        : std::tie(a.key, a.number) < std::tie(b.key, b.number);
       });
       return answer;
     }

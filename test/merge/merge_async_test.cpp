@@ -163,6 +163,32 @@ TEST_CASE("many sources are merged as if everything were stably sorted") {
                          }).then(ascending(&keyed::key)));
 }
 
+TEST_CASE("a hundred thousand sources are merged, as partitions and as feeds") {
+  constexpr std::size_t count = 100'000;
+  random rng{5};
+  keyed_sources sources(count);
+  for (auto& one : sources)
+    for (std::size_t left = rng.below(3); left > 0; --left)
+      one.push_back({one.empty() ? rng.below(1000) : one.back().key + rng.below(1000), 0, 0});
+  test::number(sources);
+  auto const sorted = places(test::sorted_all(sources, ascending(&keyed::key)));
+  {
+    shelves<std::uint64_t> source{sources};
+    auto stream = merge_async(source, ascending(&keyed::key));
+    test::story_of<decltype(stream)> got;
+    test::read_by_batches(stream, got);
+    CHECK(places(got.items) == sorted);
+  }
+  {
+    std::vector<shelves<std::uint64_t>> containers;
+    for (auto const& one : sources) containers.emplace_back(keyed_sources{one});
+    auto stream = merge_async(containers, ascending(&keyed::key));
+    test::story_of<decltype(stream)> got;
+    test::read_by_batches(stream, got);
+    CHECK(places(got.items) == sorted);
+  }
+}
+
 // What stands in each place of a merge by what a source counts as.
 template <class Image>
 std::vector<test::place> sorted_by(keyed_sources const& sources, Image image) {

@@ -45,7 +45,10 @@ class shelves {
   std::string container_id = "shelves";
 
   explicit shelves(sources_of<Key> items, std::uint64_t seed = 1)
-      : items_(std::move(items)), rng_{seed} {}
+      : items_(std::move(items)), rng_{seed} {
+    for (std::size_t i = 1; i < items_.size(); ++i)
+      cuts_.push_back(keyspan::fast64.boundary(i, items_.size()));
+  }
 
   std::string_view container() const { return container_id; }
   scheme_type scheme() const { return keyspan::fast64; }
@@ -77,26 +80,20 @@ class shelves {
     keyspan::partition_page<token_type> made{};
     made.not_modified = !known.empty();
     made.version = "1";
-    if (known.empty()) {
-      std::vector<token_type> cuts;
-      for (std::size_t i = 1; i < items_.size(); ++i)
-        cuts.push_back(keyspan::fast64.boundary(i, items_.size()));
-      for (auto const& range : split(keyspan::whole_space(keyspan::fast64), cuts))
+    if (known.empty())
+      for (auto const& range : split(keyspan::whole_space(keyspan::fast64), cuts_))
         made.partitions.push_back({std::to_string(made.partitions.size()), range, {}});
-    }
     return {keyspan::result<keyspan::partition_page<token_type>>{std::move(made)}};
   }
 
  private:
   std::size_t number_of(token_type token) const {
-    std::size_t number = 0;
-    while (number + 1 < items_.size() &&
-           keyspan::fast64.boundary(number + 1, items_.size()) <= token)
-      ++number;
-    return number;
+    return static_cast<std::size_t>(std::upper_bound(cuts_.begin(), cuts_.end(), token) -
+                                    cuts_.begin());
   }
 
   sources_of<Key> items_;
+  std::vector<token_type> cuts_{};  // where all but the first partition begin
   random rng_;
 };
 static_assert(keyspan::page_source<shelves<int>>);

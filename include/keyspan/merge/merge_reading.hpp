@@ -7,18 +7,16 @@
 #include <keyspan/async/stop_token.hpp>
 #include <keyspan/core/contract.hpp>
 #include <keyspan/core/error.hpp>
-#include <keyspan/core/number.hpp>
 #include <keyspan/core/result.hpp>
-#include <keyspan/core/text.hpp>
 #include <keyspan/core/version.hpp>
-#include <keyspan/merge/identified_order.hpp>
+#include <keyspan/merge/held_run.hpp>
 #include <keyspan/merge/merge_inbox.hpp>
 #include <keyspan/merge/merge_options.hpp>
 #include <keyspan/merge/merge_sources.hpp>
 #include <keyspan/merge/merged_batch.hpp>
 #include <keyspan/merge/merged_cursor.hpp>
-#include <keyspan/merge/other_orders.hpp>
-#include <keyspan/merge/sort_order.hpp>
+#include <keyspan/merge/order_words.hpp>
+#include <keyspan/merge/source_place.hpp>
 #include <keyspan/merge/united_order.hpp>
 #include <keyspan/merge/winner_tree.hpp>
 
@@ -44,71 +42,6 @@
 
 namespace keyspan::detail {
 
-// What a cursor calls an order: only a merge by one of the same name goes on with it.
-template <direction Direction, class Projection, class Less>
-std::string name_of_column(sort_column<Direction, Projection, Less> const&) {
-  return Direction == direction::ascending ? "ascending" : "descending";
-}
-template <class... Columns>
-std::string name_of_order(sort_order<Columns...> const& order) {
-  std::string name;
-  std::apply(
-      [&](auto const&... column) {
-        static_cast<void>(((name += (name.empty() ? "" : ", ") + name_of_column(column)), ...));
-      },
-      order.columns());
-  return name;
-}
-template <class Projection>
-std::string name_of_order(time_order<Projection> const&) {
-  return "by time";
-}
-inline std::string name_of_order(round_robin_order) { return "round robin"; }
-inline std::string name_of_order(arrival_order) { return "as they come"; }
-template <class Order, class Identity>
-std::string name_of_order(identified_order<Order, Identity> const& order) {
-  return name_of_order(order.order());
-}
-template <class Order, class Identity, class Policy>
-std::string name_of_order(united_order<Order, Identity, Policy> const& order) {
-  return name_of_order(order.order()) + ", united";
-}
-
-// An item as an error shows it: by the first column of its order.
-template <class Key>
-inline_text<60> words_of_key(Key const& key) {
-  if constexpr (std::convertible_to<Key const&, std::string_view>) {
-    return {"\"", inline_text<40>{static_cast<std::string_view>(key)}, "\""};
-  } else if constexpr (text_piece<Key>) {
-    return inline_text<60>{key, ""};
-  } else if constexpr (std::is_enum_v<Key>) {
-    return words_of_key(+static_cast<std::underlying_type_t<Key>>(key));
-  } else if constexpr (requires { std::string_view{key.to_text()}; }) {
-    return inline_text<60>{std::string_view{key.to_text()}, ""};
-  } else if constexpr (requires { key.time_since_epoch().count(); }) {
-    return words_of_key(key.time_since_epoch().count());
-  } else if constexpr (std::floating_point<Key>) {
-    char digits[max_number_text];
-    return inline_text<60>{write_number(static_cast<double>(key), digits).value_or("no number"),
-                           ""};
-  } else {
-    return "an item";
-  }
-}
-template <class Item, class... Columns>
-inline_text<60> words_of_item(sort_order<Columns...> const& order, Item const& item) {
-  return words_of_key(std::invoke(std::get<0>(order.columns()).projection, item));
-}
-template <class Item, class Order, class Identity, class Policy>
-inline_text<60> words_of_item(united_order<Order, Identity, Policy> const& order,
-                              Item const& item) {
-  return words_of_item(order.order(), item);
-}
-template <class Item, class Order, class Identity>
-inline_text<60> words_of_item(identified_order<Order, Identity> const& order, Item const& item) {
-  return words_of_item(order.order(), item);
-}
-
 // Sources that hear of a stop by a token; others are closed.
 template <class Feed>
 concept stops_by_token = requires(Feed& feed, stop_token const& token) { feed.stop_by(token); };
@@ -120,32 +53,6 @@ template <class Feed>
 concept remembers_given = requires(Feed& feed) { feed.given; };
 
 enum class merge_step : std::uint8_t { batch, wait, end, failed };
-
-// What a merge that unites its items holds back.
-template <class Slot, class Item>
-struct held_items {
-  using copy_type = std::unique_ptr<std::remove_const_t<Item>>;
-  struct held {
-    Item* item;
-    Slot* slot;
-    copy_type copy{};  // where its page is gone
-  };
-  struct orphan {
-    std::size_t feed;
-    part_of_feed<decltype(Slot::feed)> part;
-  };
-
-  static constexpr std::size_t before = ~std::size_t{};  // a run that began in an earlier batch
-
-  std::vector<held> run{};          // one of each identity of the run that has not ended
-  std::size_t run_begin = before;   // in the batch of the tree
-  std::vector<Slot*> run_slots{};   // the sources of a run that began in an earlier batch
-  std::vector<orphan> orphans{};    // and those that were split since
-  std::vector<std::size_t> runs{};  // of the items that are given
-  std::vector<copy_type> copies{};  // among those
-  std::vector<Item*> items{};
-  std::vector<std::uint32_t> sources{};
-};
 
 template <class Feed, class Order>
 class merge_reading {
@@ -200,7 +107,7 @@ class merge_reading {
     is_sources_ = false;
     breaking const guard{*this};
     for (;;) {
-      if constexpr (unites<keys_type>) settle_run();
+      if constexpr (unites<keys_type>) held_.settle(tree_batch(), slots_);
       at_ = count_ = 0;
       look_at_ended();
       take_arrivals();
@@ -219,13 +126,9 @@ class merge_reading {
         }
       }
       if constexpr (unites<keys_type>) {
-        unite(run.count);
-        if (run.count == 0 && (run.why == run_end::done || run.why == run_end::waiting) &&
-            has_run_ended(run.why)) {
-          give_run();
-          held_.run.clear();
-        }
-        if (!held_.items.empty()) return merge_step::batch;
+        held_.unite(tree_batch(), slots_, tree_.keys());
+        if (run.count == 0 && has_run_ended(run.why)) held_.give();
+        if (!batch().empty()) return merge_step::batch;
         if (run.count > 0) continue;
       } else if (count_ > 0) {
         return merge_step::batch;
@@ -236,9 +139,9 @@ class merge_reading {
   }
   batch_type batch() const noexcept {
     if constexpr (unites<keys_type>) {
-      return {held_.items.data(), held_.sources.data(), held_.items.size()};
+      return held_.given();
     } else {
-      return {items_.data(), sources_.data(), count_};
+      return tree_batch();
     }
   }
   error const& failure() const noexcept { return *failure_; }
@@ -273,50 +176,26 @@ class merge_reading {
     expects(!is_broken_, "a merge whose order has thrown goes on from where it stood before");
     merged_cursor<typename Feed::token_type> made;
     made.order = name_of_order(order_);
-    [[maybe_unused]] bool is_held = false;  // the run that it stands in began in an earlier batch
     made.feeds = begun_;  // of the sources themselves nothing is read: they may be in flight
     for (auto const& one : slots_)
       if (one->feed.is_range) made.feeds[one->feed.feed].parts.clear();
+    std::size_t first = at_;  // of the batch, where the merge stands
+    if constexpr (unites<keys_type>) first = held_.begin_of_run(at_, count_);
+    bool const is_earlier = first == nobody;  // in a run that began in an earlier batch
     std::vector<std::size_t> next(slots_.size(), nobody);
-    std::size_t first = at_;
-    if constexpr (unites<keys_type>) {
-      first = first_of_run();
-      if (first == nobody) {
-        first = 0;
-        is_held = true;
-      }
-    }
-    for (std::size_t i = count_; i-- > first;) {
+    for (std::size_t i = count_; i-- > (is_earlier ? 0 : first);) {
       slot_type& slot = *slots_[sources_[i]];
       next[sources_[i]] = static_cast<std::size_t>(items_[i] - slot.page().data());
     }
-    for (auto const& one : slots_) {
-      auto& feed = made.feeds[one->feed.feed];
-      if (one->feed.is_range) {
-        std::size_t const item = next[one->number];
-        if constexpr (unites<keys_type>) {
-          bool const is_in_run = is_held && one->run_item != nobody;
-          if (is_held && is_orphaned(one->feed)) continue;
-          auto& part = feed.parts.emplace_back(
-              !is_in_run      ? part_before(*one, item == nobody ? first_left(*one) : item)
-              : one->run_part ? *one->run_part
-                              : part_before(*one, one->run_item));
-          if (is_in_run) {
-            leave_out_given_of_run(part.given);
-          } else if (item != nobody) {
-            leave_out_given_of_run(part.given, &one->page()[item]);
-          }
-        } else {
-          feed.parts.push_back(part_before(*one, item == nobody ? first_left(*one) : item));
-        }
-      }
-    }
+    for (auto const& one : slots_)
+      if (one->feed.is_range)
+        add_part(made.feeds[one->feed.feed], *one, next[one->number], is_earlier);
     if constexpr (unites<keys_type>) {
-      if (is_held)
-        for (auto const& one : held_.orphans) {
-          auto& part = made.feeds[one.feed].parts.emplace_back(one.part);
-          leave_out_given_of_run(part.given);
-        }
+      for (auto const& one : held_.orphans()) {
+        if (!is_earlier) break;
+        auto& part = made.feeds[one.feed].parts.emplace_back(one.part);
+        held_.leave_out_given(part.given, at_, tree_.keys());
+      }
     }
     return made;
   }
@@ -450,14 +329,14 @@ class merge_reading {
       if (!follows(slot))
         return unsorted(slot, *std::ranges::data(slot.coming().items), slot.page().back());
     }
-    if constexpr (unites<keys_type>) save_run(slot);
+    if constexpr (unites<keys_type>) held_.save(slot, tree_.keys());
     slot.turn_over();
     slot.state = tree_.keys().state(slot.number);
     slot.pieces.clear();
     slot.piece = 0;
     if constexpr (remembers_given<Feed>) {
       slot.given_before = slot.feed.given;
-      if (slot.feed.given.count > 0 && !leave_out_given(slot)) {
+      if (slot.feed.given.count > 0 && !leave_out_given(slot, tree_.keys())) {
         need(slot, slot_need::page);
         return start(slot);
       }
@@ -466,185 +345,28 @@ class merge_reading {
     tree_.show(slot.number, slot.pieces.empty() ? slot.page() : slot.pieces.front());
     if (options_.reads_ahead) start(slot);
   }
-  // Of a page that was asked for before: whether anything is left of it that was not given.
-  bool leave_out_given(slot_type& slot) {
-    given_items& given = slot.feed.given;
-    std::span<item_type> const page = slot.page();
-    std::size_t kept = 0;  // where the items begin that stay
-    std::size_t at = 0;
-    for (; at < page.size() && given.count > 0; ++at, --given.count) {
-      std::uint64_t const image = image_of(page[at]);
-      if (image > given.image) break;  // all that were given come before it
-      if (image == given.image && !was_given(given, page[at])) continue;
-      if (kept != at) slot.pieces.push_back(page.subspan(kept, at - kept));
-      kept = at + 1;
-      // An order that remembers goes by it all the same.
-      if constexpr (!keys_type::is_checked)
-        static_cast<void>(tree_.keys().key(slot.number, page[at]));
-    }
-    if (at < page.size() || given.count == 0) {
-      given = {};
-    } else {
-      given.alike = (std::min)(given.alike, given.count);
-    }
-    if (kept < page.size()) slot.pieces.push_back(page.subspan(kept));
-    return kept < page.size() || !slot.pieces.empty();
-  }
-  bool was_given([[maybe_unused]] given_items& given, [[maybe_unused]] item_type& item) const {
-    if constexpr (tells_apart<keys_type>) {
-      if (!given.identities.empty())
-        return std::binary_search(given.identities.begin(), given.identities.end(),
-                                  tree_.keys().identity(item));
-    }
-    if (given.alike == 0) return false;
-    --given.alike;
-    return true;
-  }
-  std::uint64_t image_of([[maybe_unused]] item_type& item) const {
-    if constexpr (keys_type::is_checked) {
-      return tree_.keys().key(0, item).first;
-    } else {
-      return 0;
-    }
-  }
+  batch_type tree_batch() const noexcept { return {items_.data(), sources_.data(), count_}; }
   // Whether nothing can come any more that belongs to the run which is held.
   bool has_run_ended(run_end why) {
-    if (held_.run.empty()) return false;
-    return why == run_end::done ||
-           tree_.least().first > tree_.keys().key(0, *held_.run.front().item).first;
+    if (held_.empty() || (why != run_end::done && why != run_end::waiting)) return false;
+    return why == run_end::done || tree_.least().first > image_of(tree_.keys(), held_.item());
   }
-  // Of what the tree has given, one of each identity in each run that has ended. The last run is
-  // held: it may go on.
-  void unite(std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) {
-      slot_type& slot = *slots_[sources_[i]];
-      if (!held_.run.empty() && tree_.keys().compare(*held_.run.front().item, *items_[i]) != 0) {
-        give_run();
-        held_.run.clear();
+  // Where a source stands, to a cursor. Its next item stands in the batch, or behind it.
+  void add_part(cursor_of_feed<Feed>& to, slot_type& slot, std::size_t next,
+                [[maybe_unused]] bool is_earlier) const {
+    std::size_t const item = next == nobody ? first_left(slot) : next;
+    if constexpr (unites<keys_type>) {
+      if (is_earlier && held_.is_orphaned(slot.feed)) return;
+      if (is_earlier && slot.run_item != nobody) {
+        auto& part = to.parts.emplace_back(
+            slot.run_part ? *slot.run_part : part_before(slot, slot.run_item, tree_.keys()));
+        return held_.leave_out_given(part.given, at_, tree_.keys());
       }
-      if (held_.run.empty()) held_.run_begin = i;
-      auto const same = std::find_if(held_.run.begin(), held_.run.end(), [&](auto const& one) {
-        return tree_.keys().is_same(*one.item, *items_[i]);
-      });
-      if (same != held_.run.end()) {
-        if (!tree_.keys().replaces(*same->item, *items_[i])) continue;
-        held_.run.erase(same);  // what is given stands in the order of its sources
-      }
-      held_.run.push_back({items_[i], &slot});
+      auto& part = to.parts.emplace_back(part_before(slot, item, tree_.keys()));
+      if (next != nobody) held_.leave_out_given(part.given, at_, tree_.keys(), &slot.page()[next]);
+    } else {
+      to.parts.push_back(part_before(slot, item, tree_.keys()));
     }
-  }
-  void give_run() {
-    for (auto& one : held_.run) {
-      if (one.copy) held_.copies.push_back(std::move(one.copy));
-      held_.items.push_back(one.item);
-      held_.sources.push_back(one.slot->number);
-      held_.runs.push_back(held_.run_begin);
-    }
-  }
-  // A batch was left behind, and its pages are about to go: of a run that is held it is kept where
-  // it began.
-  void settle_run() {
-    held_.items.clear();
-    held_.sources.clear();
-    held_.runs.clear();
-    held_.copies.clear();
-    bool const began_before = !held_.run.empty() && held_.run_begin == nobody;
-    if (!began_before) {
-      for (slot_type* const slot : held_.run_slots) {
-        slot->run_item = nobody;
-        slot->run_part.reset();
-      }
-      held_.run_slots.clear();
-      held_.orphans.clear();
-    }
-    if (held_.run.empty()) return;
-    for (std::size_t i = began_before ? 0 : held_.run_begin; i < count_; ++i) {
-      slot_type& slot = *slots_[sources_[i]];
-      if (slot.run_item != nobody) continue;
-      slot.run_item = static_cast<std::size_t>(items_[i] - slot.page().data());
-      held_.run_slots.push_back(&slot);
-    }
-    held_.run_begin = nobody;
-  }
-  // The page of a source is about to go, and items of the run that is held stand in it.
-  void save_run(slot_type& slot) {
-    if (slot.run_item == nobody) return;
-    if (!slot.run_part) slot.run_part.emplace(part_before(slot, slot.run_item));
-    for (auto& one : held_.run) {
-      if (one.slot != &slot || one.copy) continue;
-      one.copy = std::make_unique<std::remove_const_t<item_type>>(std::move(*one.item));
-      one.item = one.copy.get();
-    }
-  }
-  // The source is about to be split: where it stood stands for its parts.
-  void orphan_run(slot_type& slot, slot_type& heir) {
-    save_run(slot);
-    for (auto& one : held_.run)
-      if (one.slot == &slot) one.slot = &heir;  // also those that it was the heir of
-    if (slot.run_item == nobody) return;
-    if (!is_orphaned(slot.feed)) held_.orphans.push_back({slot.feed.feed, *slot.run_part});
-    std::erase(held_.run_slots, &slot);
-  }
-  template <class AnyFeed>
-  bool is_orphaned(AnyFeed const& feed) const {
-    for (auto const& one : held_.orphans)
-      if (one.feed == feed.feed && one.part.at.range.contains(feed.at.range)) return true;
-    return false;
-  }
-  // Where the run begins in the batch of the tree that the next item is of; `nobody` for one that
-  // began before.
-  std::size_t first_of_run() const {
-    if (at_ < held_.runs.size()) return held_.runs[at_];
-    return held_.run.empty() ? count_ : held_.run_begin;
-  }
-  // Of the run that the merge stands in some were given already. A source whose next item comes
-  // behind that run has none of it left.
-  void leave_out_given_of_run(given_items& given, item_type* next = nullptr) const {
-    std::size_t const run = first_of_run();
-    if (at_ == 0 || held_.runs[at_ - 1] != run) return;
-    std::uint64_t const image = image_of(*held_.items[at_ - 1]);
-    if (next != nullptr && image_of(*next) != image) return;
-    if (given.image != image) given = {};
-    given.image = image;
-    given.count = (std::numeric_limits<std::uint32_t>::max)();
-    for (std::size_t i = at_; i > 0 && held_.runs[i - 1] == run; --i)
-      given.identities.push_back(tree_.keys().identity(*held_.items[i - 1]));
-    sort_identities(given);
-  }
-  static void sort_identities(given_items& given) {
-    auto& all = given.identities;
-    std::sort(all.begin(), all.end());
-    all.erase(std::unique(all.begin(), all.end()), all.end());
-  }
-  // Where a source stands before an item of its page.
-  auto part_before(slot_type& slot, std::size_t item) const {
-    using part_type = merged_part<typename Feed::token_type>;
-    std::span<item_type> const page = slot.page();
-    auto const& range = slot.feed.at.range;
-    if (item >= page.size()) {
-      part_type part{{range, slot.shown().at.after}, {}};
-      if (slot.feed.given.count > 0) part.given = slot.feed.given;
-      part.given.state = tree_.keys().state(slot.number);
-      return part;
-    }
-    part_type part{{range, slot.shown().at.before}, slot.given_before};
-    given_items& given = part.given;
-    if (item > 0) {
-      // Between two images nothing has to be told apart: all up to there was given.
-      std::uint64_t const image = image_of(page[item]);
-      if (given.image != image) given = {};
-      given.image = image;
-      given.count = (std::max)(given.count, static_cast<std::uint32_t>(item));
-      given.alike = 0;
-      for (std::size_t i = item; i > 0 && image_of(page[i - 1]) == image; --i) {
-        ++given.alike;
-        if constexpr (tells_apart<keys_type>)
-          given.identities.push_back(tree_.keys().identity(page[i - 1]));
-      }
-      sort_identities(given);
-    }
-    given.state = slot.state;
-    return part;
   }
   // The first item of a source's page that the tree has not given.
   std::size_t first_left(slot_type& slot) const {
@@ -696,7 +418,7 @@ class merge_reading {
       need(*one, slot_need::no_more);
       std::size_t const first = slots_.size();
       put_in_place(std::exchange(one->parts, {}));
-      if constexpr (unites<keys_type>) orphan_run(*one, *slots_[first]);
+      if constexpr (unites<keys_type>) held_.split(*one, *slots_[first], tree_.keys());
       for (std::size_t i = first; i < slots_.size(); ++i) more.push_back(slots_[i].get());
       ++next;
     }
@@ -748,7 +470,7 @@ class merge_reading {
   [[no_unique_address]] Order order_;
   std::vector<cursor_of_feed<Feed>> begun_;
   struct nothing {};
-  [[no_unique_address]] std::conditional_t<unites<keys_type>, held_items<slot_type, item_type>,
+  [[no_unique_address]] std::conditional_t<unites<keys_type>, held_run<slot_type, keys_type>,
                                            nothing> held_{};
   merge_inbox inbox_{};
   std::size_t hungry_ = 0;  // sources that the tree cannot go on without
