@@ -20,14 +20,14 @@ static_assert(std::is_nothrow_move_assignable_v<boxed<std::string>>);
 
 }  // namespace
 
-TEST_CASE("a boxed value is made, looked at and gone") {
-  // [example]
+TEST_CASE("the example of boxed reads as it should") {
+  // [region: example]
   keyspan::detail::boxed<std::string> why;  // nothing is allocated
   bool const was_there = static_cast<bool>(why);
   why.emplace(3, '!');
   auto const copy = why;
   why->push_back('?');
-  // [/example]
+  // [end: example]
   CHECK_FALSE(was_there);
   CHECK(*why == "!!!?");
   CHECK(*copy == "!!!");

@@ -32,7 +32,6 @@
 namespace {
 
 using keyspan::ascending;
-using keyspan::descending;
 using keyspan::detail::merge_step;
 using test::check;
 using test::counted;
@@ -92,16 +91,6 @@ TEST_CASE("a step tells a batch, a wait, the end and an error apart") {
   CHECK(reading.close());
   CHECK(reading.is_closed());
   CHECK_FALSE(reading.close());
-}
-
-TEST_CASE("an order has a name, by which cursors are told apart") {
-  using keyspan::detail::name_of_order;
-  CHECK(name_of_order(ascending(&entry::number)) == "ascending");
-  CHECK(name_of_order(ascending(&entry::key).then(descending(&entry::number))) ==
-        "ascending, descending");
-  CHECK(name_of_order(keyspan::by_time(&entry::number)) == "by time");
-  CHECK(name_of_order(keyspan::round_robin) == "round robin");
-  CHECK(name_of_order(keyspan::as_they_come) == "as they come");
 }
 
 // --- what is held

@@ -53,6 +53,8 @@ template <class Key>
 inline_text<60> words_of_key(Key const& key) {
   if constexpr (std::convertible_to<Key const&, std::string_view>) {
     return {"\"", inline_text<40>{static_cast<std::string_view>(key)}, "\""};
+  } else if constexpr (std::same_as<Key, bool>) {
+    return {key ? "true" : "false", ""};
   } else if constexpr (text_piece<Key>) {
     return inline_text<60>{key, ""};
   } else if constexpr (std::is_enum_v<Key>) {
