@@ -23,4 +23,5 @@
 #include <keyspan/merge/source_place.hpp>
 #include <keyspan/merge/stream_sources.hpp>
 #include <keyspan/merge/united_order.hpp>
+#include <keyspan/merge/united_run.hpp>
 #include <keyspan/merge/winner_tree.hpp>

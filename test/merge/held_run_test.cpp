@@ -155,12 +155,12 @@ TEST_CASE("a run of any length is united as by a map") {
       std::size_t const of = rng.below(2);
       entry one{std::string(1, static_cast<char>('a' + rng.below(26))),
                 static_cast<int>(rng.below(static_cast<std::size_t>(names))) * 10 + 3};
-      std::string const words = one.key + std::to_string(one.number) + "@" + std::to_string(of);
+      std::string const text = one.key + std::to_string(one.number) + "@" + std::to_string(of);
       auto const kept = latest.find(one.number);
       if (kept == latest.end() || kept->second.first < one.key) {
         if (kept != latest.end()) std::erase(order, kept->second.second);
-        latest[one.number] = {one.key, words};
-        order.push_back(words);
+        latest[one.number] = {one.key, text};
+        order.push_back(text);
       }
       places.emplace_back(of, pages[of].size());
       pages[of].push_back(std::move(one));

@@ -52,6 +52,9 @@ static_assert(feeds_to_merge<feed<reviews_journal>>);
 static_assert(feeds_to_merge<std::vector<reviews_journal>>);
 static_assert(feeds_to_merge<std::list<feed<reviews_journal>>>);
 static_assert(feeds_to_merge<std::vector<feed<reviews_journal>>&>);
+static_assert(feeds_to_merge<feed<reviews_journal> const>);
+static_assert(feeds_to_merge<std::vector<feed<reviews_journal>> const>);
+static_assert(!feeds_to_merge<reviews_journal const>);
 static_assert(!feeds_to_merge<int>);
 static_assert(!feeds_to_merge<std::vector<int>>);
 static_assert(!feeds_to_merge<std::vector<std::vector<entry>>>);
@@ -118,6 +121,34 @@ TEST_CASE(
   CHECK(got.items.size() == 12);
   REQUIRE(stream.failures().size() == 1);
   CHECK(stream.failures()[0].why.code == errc::wrong_container);
+  CHECK(stream.failures()[0].feed == 1);
+}
+
+TEST_CASE("a cursor of another merge is an error of all, whatever the policy") {
+  std::deque<reviews_journal> sources;
+  sources.push_back(reviews_in(2, 12));
+  sources.push_back(reviews_in(2, 12));
+  auto from = start_of(sources);
+  from.order = "descending";
+  auto stream = merge_async(sources, ascending(&entry::number), from,
+                            {.failure = keyspan::on_failure::go_on});
+  test::merged_story<entry> got;
+  CHECK(test::read_by_items(stream, got).is_done());
+  CHECK(got.items.empty());
+  REQUIRE(got.why.has_value());
+  CHECK(got.why->code == errc::invalid_options);
+  CHECK(stream.failures().empty());
+}
+
+TEST_CASE("feeds are copied, so that they may be constant") {
+  auto source = reviews_in(2, 12);
+  std::vector<feed<reviews_journal>> made;
+  made.emplace_back(source);
+  auto const& feeds = made;
+  auto stream = merge_async(feeds, ascending(&entry::number));
+  test::merged_story<entry> got;
+  CHECK(test::read_by_items(stream, got).is_done());
+  CHECK(got.items.size() == 12);
 }
 
 }  // namespace

@@ -29,6 +29,7 @@
 #include <concepts>
 #include <coroutine>
 #include <cstddef>
+#include <deque>
 #include <iterator>
 #include <ranges>
 #include <string>
@@ -40,6 +41,7 @@ namespace {
 
 using keyspan::ascending;
 using keyspan::errc;
+using keyspan::feed;
 using keyspan::merge;
 using test::check;
 using test::counted;
@@ -273,6 +275,41 @@ TEST_CASE("a merge that goes on without who failed says who that was") {
   source.before_read = {};
   CHECK(given.size() + numbers_of(merged).size() == 30);
   CHECK(merged.failures().empty());
+}
+
+TEST_CASE("a source is told by its feed") {
+  std::deque<reviews_journal> sources;
+  for (int i = 0; i < 3; ++i) sources.push_back(reviews_in(2, 12));
+  std::vector<feed<reviews_journal>> feeds;
+  for (auto& one : sources) feeds.emplace_back(one);
+  auto merged = merge(feeds, ascending(number));
+  std::vector<std::size_t> found;
+  for (entry const& one : merged)
+    if (one.number == 5) found.push_back(merged.feed_of(merged.source()));
+  CHECK(found == std::vector<std::size_t>{0, 1, 2});
+  CHECK(merged.feed_of(5) == 2);
+  CHECK(test::promise_broken_by([&] { return merged.feed_of(6); }) ==
+        "the number is that of a source");
+
+  sources[1].topology_errors.emplace_back(errc::unavailable, "nobody knows");
+  auto others = merge(feeds, ascending(number), {.failure = keyspan::on_failure::go_on});
+  CHECK(numbers_of(others).size() == 24);
+  REQUIRE(others.failures().size() == 1);
+  CHECK(others.failures().front().feed == 1);
+}
+
+TEST_CASE("a plain loop reads ahead only where that is asked for, whatever else is") {
+  auto const reads = [](keyspan::merge_options options) {
+    auto source = reviews_in(2, 200);
+    feed changes{source, {.page_size = 5}};
+    auto merged = merge(changes, ascending(number), options);
+    CHECK(merged.begin()->number == 0);
+    return source.reads.size();
+  };
+  CHECK(reads({}) == 2);
+  CHECK(reads({.failure = keyspan::on_failure::go_on}) == 2);
+  CHECK(reads({.reads_ahead = false}) == 2);
+  CHECK(reads({.reads_ahead = true}) == 4);
 }
 
 TEST_CASE("views and iterators stay good when the merge is moved") {

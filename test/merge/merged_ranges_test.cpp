@@ -4,6 +4,7 @@
 #include <keyspan/merge/merged_ranges.hpp>
 #include <keyspan/merge/other_orders.hpp>
 #include <keyspan/merge/sort_order.hpp>
+#include <keyspan/merge/united_order.hpp>
 
 #include "worlds.hpp"
 
@@ -589,6 +590,80 @@ TEST_CASE("what an order throws passes through, and the merge goes on from where
     }
   }
 }
+
+// --- unions
+// ---------------------------------------------------------------------------------------
+
+struct written {
+  int key = 0;
+  int who = 0;
+  int time = 0;
+  std::string text{};  // so that a copy is one
+
+  friend bool operator==(written const&, written const&) = default;
+};
+
+// Of everything sorted stably, in each run of equal keys one of each name: what a union has to be.
+std::vector<written> united_all(std::vector<std::vector<written>> const& sources, bool is_latest) {
+  std::vector<written> all;
+  for (auto const& one : sources) all.insert(all.end(), one.begin(), one.end());
+  test::sort_stably(all, [](written const& a, written const& b) { return a.key < b.key; });
+  std::vector<written> kept;
+  for (written const& one : all) {
+    auto const same = std::find_if(kept.begin(), kept.end(), [&](written const& other) {
+      return other.key == one.key && other.who == one.who;
+    });
+    if (same == kept.end()) {
+      kept.push_back(one);
+    } else if (is_latest && same->time < one.time) {
+      kept.erase(same);
+      kept.push_back(one);
+    }
+  }
+  return kept;
+}
+
+TEST_CASE("ranges are united: one of each name in a run, the first or the latest") {
+  auto const first = distinct_by(ascending(&written::key), &written::who);
+  auto const latest =
+      united_by(ascending(&written::key), &written::who, keyspan::last_writer(&written::time));
+  test::random rng{31};
+  for (int world = 0; world < 200; ++world) {
+    std::vector<std::vector<written>> sources(1 + rng.below(6));
+    int const keys = 1 + static_cast<int>(rng.below(world % 2 == 0 ? 3 : 200));
+    for (auto& one : sources) {
+      for (std::size_t left = rng.below(500); left > 0; --left)
+        one.push_back({static_cast<int>(rng.below(static_cast<std::size_t>(keys))),
+                       static_cast<int>(rng.below(40)), static_cast<int>(rng.below(9)),
+                       std::string(30, static_cast<char>('a' + rng.below(26)))});
+      test::sort_stably(one, [](written const& a, written const& b) { return a.key < b.key; });
+    }
+    std::vector<std::list<written>> lists;
+    for (auto const& one : sources) lists.emplace_back(one.begin(), one.end());
+    auto const look = [&](auto const& order, bool is_latest) {
+      std::vector<written> got;
+      std::vector<written> of_lists;
+      auto merged = merge(sources, order);
+      for (written const& one : merged) {
+        check(one ==
+              *std::find(sources[merged.source()].begin(), sources[merged.source()].end(), one));
+        got.push_back(one);
+      }
+      for (written const& one : merge(lists, order)) of_lists.push_back(one);
+      CHECK(got == united_all(sources, is_latest));
+      CHECK(of_lists == got);
+    };
+    look(first, false);
+    look(latest, true);
+  }
+}
+
+template <class Merged>
+concept has_positions = requires(Merged const& merged) { merged.positions(); };
+static_assert(
+    !has_positions<decltype(merge(std::declval<std::vector<std::vector<written>>&>(),
+                                  distinct_by(ascending(&written::key), &written::who)))>);
+static_assert(has_positions<decltype(merge(std::declval<std::vector<std::vector<int>>&>()))>);
 
 // --- memory
 // ---------------------------------------------------------------------------------------

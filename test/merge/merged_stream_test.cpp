@@ -596,7 +596,7 @@ TEST_CASE("what a source that is not sorted has in flight is not wanted, whateve
     }
 }
 
-TEST_CASE("what is not sorted is shown by the first column, whatever that is") {
+TEST_CASE("what is not sorted is shown by the column that tells so, whatever that is") {
   struct row {
     std::string name;
     double price;
@@ -614,7 +614,7 @@ TEST_CASE("what is not sorted is shown by the first column, whatever that is") {
   };
   CHECK(words(ascending(&row::name)) == "source 0 gave \"a\" behind \"b\"");
   CHECK(words(ascending(&row::price).then(ascending(&row::name))) ==
-        "source 0 gave 1.5 behind 2.5");
+        "source 0 gave 1.5 behind 2.5 in column 1");
   CHECK(words(ascending(&row::at)) == "source 0 gave 1 behind 2");
   CHECK(words(ascending([](row const& one) { return std::vector{one.price}; })) ==
         "source 0 gave an item behind an item");

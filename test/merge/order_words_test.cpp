@@ -21,7 +21,7 @@ namespace {
 using keyspan::ascending;
 using keyspan::descending;
 using keyspan::detail::name_of_order;
-using keyspan::detail::words_of_item;
+using keyspan::detail::words_of_items;
 using test::check;
 using namespace std::chrono_literals;
 
@@ -41,7 +41,9 @@ TEST_CASE("the example of order_words reads as it should") {
   using namespace keyspan::detail;
   auto const order = ascending(&row::name).then(descending(&row::price));
   check(name_of_order(order) == "ascending, descending");
-  check(words_of_item(order, row{}).view() == "\"b\"");
+  auto const words = words_of_items(order, row{.price = 3}, row{.price = 2});
+  check(words.later.view() == "3" && words.earlier.view() == "2");
+  check(words.where.view() == " in column 2");  // the first one tells nothing apart
   // [end: example]
 }
 
@@ -57,13 +59,17 @@ TEST_CASE("an order has a name, by which cursors are told apart") {
   CHECK(name_of_order(distinct_by(descending(&row::number), &row::name)) == "descending, united");
 }
 
-TEST_CASE("an item is shown by the first column, whatever that is") {
+TEST_CASE("an item is shown by the column that tells it apart, whatever that is") {
   auto const words = [](auto projection, row const& item = {}) {
-    auto const order = ascending(projection).then(ascending(&row::name));
-    auto const said = words_of_item(order, item);
-    CHECK(words_of_item(identified_by(order, &row::name), item).view() == said.view());
-    CHECK(words_of_item(distinct_by(order, &row::name), item).view() == said.view());
-    return std::string{said.view()};
+    auto const order = ascending(projection);
+    auto const said = words_of_items(order, item, item);
+    CHECK(said.where.view().empty());
+    CHECK(said.earlier.view() == said.later.view());
+    CHECK(words_of_items(identified_by(order, &row::name), item, item).later.view() ==
+          said.later.view());
+    CHECK(words_of_items(distinct_by(order, &row::name), item, item).later.view() ==
+          said.later.view());
+    return std::string{said.later.view()};
   };
   CHECK(words(&row::name) == "\"b\"");
   CHECK(words(&row::price) == "2.5");
@@ -75,6 +81,19 @@ TEST_CASE("an item is shown by the first column, whatever that is") {
   CHECK(words([](row const& one) { return std::vector{one.price}; }) == "an item");
   CHECK(words(&row::maybe) == "an item");
   CHECK(words(&row::name, {.name = std::string(100, 'x')}).size() <= 60);
+
+  auto const three =
+      ascending(&row::name).then(descending(&row::price)).then(ascending(&row::number));
+  auto const first = words_of_items(three, row{.name = "a", .price = 1}, row{.name = "b"});
+  CHECK(first.later.view() == "\"a\"");
+  CHECK(first.earlier.view() == "\"b\"");
+  CHECK(first.where.view() == " in column 1");
+  auto const second = words_of_items(three, row{.price = 9}, row{.number = 8});
+  CHECK(second.later.view() == "9");
+  CHECK(second.where.view() == " in column 2");
+  auto const last = words_of_items(three, row{.number = 4}, row{.number = 5});
+  CHECK(last.earlier.view() == "5");
+  CHECK(last.where.view() == " in column 3");
 }
 
 }  // namespace

@@ -13,9 +13,11 @@
 #include <keyspan/merge/other_orders.hpp>
 #include <keyspan/merge/sort_order.hpp>
 #include <keyspan/merge/stream_sources.hpp>
+#include <keyspan/merge/united_order.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -138,6 +140,8 @@ TEST_CASE("an error of a stream ends the merge, or the others go on without it")
       REQUIRE(reader.failures().size() == 2);
       CHECK(reader.failures()[0].source == 0);
       CHECK(reader.failures()[1].source == 1);
+      CHECK(reader.failures()[1].feed == 1);
+      CHECK(reader.feed_of(1) == 1);
     }
   }
 }
@@ -181,6 +185,32 @@ TEST_CASE("items that can only be moved are moved out of a stream") {
     co_return all;
   }(reader));
   CHECK(given == std::vector{0, 1, 10, 11});
+}
+
+TEST_CASE("streams are united: what several of them give is given once") {
+  std::vector<async_stream<std::vector<int>>> pages;
+  pages.push_back(by_threes({1, 2, 2, 2, 2, 2, 2, 3}));
+  pages.push_back(by_threes({2, 2, 5, 7}));
+  auto reader = keyspan::merge_async(
+      pages, keyspan::distinct_by(keyspan::ascending(), std::identity{}), {.batch_size = 2});
+  CHECK(keyspan::sync_wait(all_of(reader)) == std::vector{1, 2, 3, 5, 7});
+
+  // What is held while its page goes is moved, also where it cannot be copied.
+  using owned = std::unique_ptr<int>;
+  auto const give = [](int from) -> async_stream<owned> {
+    for (int i = 0; i < 6; ++i) co_yield std::make_unique<int>(from + i / 3 * 10);
+  };
+  std::vector<async_stream<owned>> streams;
+  streams.push_back(give(1));
+  streams.push_back(give(1));
+  auto const value = [](owned const& one) { return *one; };
+  auto united = keyspan::merge_async(streams, distinct_by(keyspan::ascending(value), value));
+  auto const given = keyspan::sync_wait([](auto& from) -> keyspan::task<std::vector<int>> {
+    std::vector<int> all;
+    while (auto const item = co_await from.next()) all.push_back(**item);
+    co_return all;
+  }(united));
+  CHECK(given == std::vector{1, 11});
 }
 
 TEST_CASE("streams of feeds are merged, and closing the merge closes them") {

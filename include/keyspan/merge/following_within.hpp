@@ -17,6 +17,21 @@
 
 namespace keyspan {
 
+namespace detail {
+
+// Of what is no time, so that the class can say so.
+template <class T>
+struct lateness_of {
+  using type = std::chrono::milliseconds;
+};
+template <class Clock, class Duration>
+struct lateness_of<std::chrono::time_point<Clock, Duration>> {
+  using type = Duration;
+  static constexpr bool is_time = true;
+};
+
+}  // namespace detail
+
 /// The manner of following sources of which some are silent for long: a source that has nothing new
 /// is taken to have written nothing before `now() - lateness`, so that the items of others up to
 /// there are given. What it shows later all the same counts as of that time. For a merge `by_time`
@@ -25,9 +40,15 @@ namespace keyspan {
 /// The moment is looked at whenever a source has answered again, so at least once every `delay`.
 template <clock Clock, class Now>
 class following_within : public following<Clock> {
+  using time_of_now = std::remove_cvref_t<std::invoke_result_t<Now const&>>;
+  static_assert(
+      requires { detail::lateness_of<time_of_now>::is_time; },
+      "following_within asks a function that returns a std::chrono::time_point, of the "
+      "type that by_time makes of the items");
+
  public:
-  using time_type = std::remove_cvref_t<std::invoke_result_t<Now const&>>;
-  using lateness_type = typename time_type::duration;
+  using time_type = time_of_now;
+  using lateness_type = typename detail::lateness_of<time_type>::type;
 
   /// Requires a delay above 0, and a lateness that is not negative. The clock outlives the reading.
   following_within(Clock& by, instant::duration delay, lateness_type lateness, Now now)

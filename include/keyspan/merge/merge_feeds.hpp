@@ -25,18 +25,24 @@ namespace keyspan {
 namespace detail {
 
 template <class T>
-struct source_of_feed;
-template <page_source Source>
-struct source_of_feed<Source> {
-  using type = Source;
-};
+inline constexpr bool is_feed = false;
 template <class Source>
-struct source_of_feed<feed<Source>> {
-  using type = Source;
-};
+inline constexpr bool is_feed<feed<Source>> = true;
+template <class Source>
+inline constexpr bool is_feed<feed<Source> const> = true;  // it is copied
 
 template <class T>
-concept feed_to_merge = requires { typename source_of_feed<std::remove_const_t<T>>::type; };
+concept feed_to_merge = is_feed<T> || page_source<T>;
+
+template <class T>
+struct source_of_feed {
+  using type = T;
+};
+template <class T>
+  requires is_feed<T>
+struct source_of_feed<T> {
+  using type = typename T::source_type;
+};
 
 template <class T>
 concept many_feeds_to_merge =
@@ -75,7 +81,8 @@ void add_feed(std::vector<range_feed<Source, Manner>>& to, Source& source, Manne
       manner, to.size());
 }
 template <class Source, class Manner>
-void add_feed(std::vector<range_feed<Source, Manner>>& to, feed<Source>& of, Manner const& manner) {
+void add_feed(std::vector<range_feed<Source, Manner>>& to, feed<Source> const& of,
+              Manner const& manner) {
   to.emplace_back(of.source(), of.progress(), manner, to.size());
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace keyspan {
 
@@ -21,14 +22,17 @@ struct merge_options {
   /// How many items a batch has at most. Above 0.
   std::size_t batch_size = 256;
   /// Whether the next page of each source is asked for while this one is merged. Two pages of each
-  /// are held at most; else the second one only until what it begins with was looked at.
-  bool reads_ahead = true;
+  /// are held at most; else the second one only until what it begins with was looked at. Unless
+  /// told, `merge_async` reads ahead and plain loops do not.
+  std::optional<bool> reads_ahead{};
 };
 
 /// A source that the merge went on without.
 struct merge_failure {
   /// Its number in the order of the sources, when it failed.
   std::size_t source = 0;
+  /// The number of the feed that it is a range of, in the order of the feeds.
+  std::size_t feed = 0;
   error why{errc::stopped};
 };
 

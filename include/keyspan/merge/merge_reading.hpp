@@ -8,6 +8,7 @@
 #include <keyspan/core/contract.hpp>
 #include <keyspan/core/error.hpp>
 #include <keyspan/core/result.hpp>
+#include <keyspan/core/text.hpp>
 #include <keyspan/core/version.hpp>
 #include <keyspan/merge/held_run.hpp>
 #include <keyspan/merge/merge_inbox.hpp>
@@ -48,10 +49,6 @@ concept stops_by_token = requires(Feed& feed, stop_token const& token) { feed.st
 template <class Feed>
 concept has_watermark = requires(Feed const& feed) { feed.manner.watermark(); };
 
-// Sources that can be left in the middle of a page, and gone on with elsewhere.
-template <class Feed>
-concept remembers_given = requires(Feed& feed) { feed.given; };
-
 enum class merge_step : std::uint8_t { batch, wait, end, failed };
 
 template <class Feed, class Order>
@@ -64,6 +61,7 @@ class merge_reading {
 
   merge_reading(std::vector<Feed> feeds, Order order, merge_options options)
       : options_{options},
+        reads_ahead_{options.reads_ahead.value_or(true)},
         items_(options.batch_size),
         sources_(options.batch_size),
         tree_(feeds.size(), keys_type{order}),
@@ -158,6 +156,12 @@ class merge_reading {
     for (auto const& one : slots_)
       if (one->need == wanted) numbers.push_back(one->number);
     return numbers;
+  }
+
+  // The number of the feed that a source is a range of.
+  std::size_t feed_of(std::size_t source) const {
+    expects(source < slots_.size(), "the number is that of a source");
+    return feed_of(*slots_[source]);
   }
 
   // From here on sources are asked to stop, and what they have is not wanted. False where that was
@@ -343,7 +347,7 @@ class merge_reading {
     }
     need(slot, slot_need::nothing);
     tree_.show(slot.number, slot.pieces.empty() ? slot.page() : slot.pieces.front());
-    if (options_.reads_ahead) start(slot);
+    if (reads_ahead_) start(slot);
   }
   batch_type tree_batch() const noexcept { return {items_.data(), sources_.data(), count_}; }
   // Whether nothing can come any more that belongs to the run which is held.
@@ -376,6 +380,13 @@ class merge_reading {
       return static_cast<std::size_t>(slot.pieces[slot.piece + 1].data() - slot.page().data());
     return slot.page().size();
   }
+  static std::size_t feed_of(slot_type const& slot) noexcept {
+    if constexpr (remembers_given<Feed>) {
+      return slot.feed.feed;
+    } else {
+      return slot.number;
+    }
+  }
   // Whether the page that has come goes on where the one before it has ended.
   bool follows(slot_type& slot) const {
     if (std::ranges::empty(slot.shown().items)) return true;
@@ -384,18 +395,26 @@ class merge_reading {
                                 *std::ranges::data(slot.coming().items)) <= 0;
   }
   void unsorted(slot_type& slot, item_type& later, item_type& earlier) {
-    slot.unsorted.emplace(errc::out_of_order, "source ", slot.number, " gave ",
-                          words_of_item(order_, later), " behind ", words_of_item(order_, earlier));
+    auto const words = words_of_items(order_, later, earlier);
+    inline_text<40> of_feed;
+    if (begun_.size() > 1) of_feed = {" (of feed ", feed_of(slot), ")"};
+    slot.unsorted.emplace(errc::out_of_order, "source ", slot.number, of_feed, " gave ",
+                          words.later, " behind ", words.earlier, words.where);
     fail(slot, *slot.unsorted);
   }
+  // Whether no source can be merged: that was asked for, or the cursor is that of another merge.
+  static bool is_of_all([[maybe_unused]] slot_type const& slot, error const& why) {
+    if constexpr (remembers_given<Feed>)
+      if (slot.feed.refused && why.code == errc::invalid_options) return true;
+    return why.code == errc::stopped || why.code == errc::timed_out;
+  }
   void fail(slot_type& slot, error const& why) {
-    bool const is_asked_for = why.code == errc::stopped || why.code == errc::timed_out;
-    if (options_.failure == on_failure::stop || is_asked_for) {
+    if (options_.failure == on_failure::stop || is_of_all(slot, why)) {
       need(slot, slot_need::page);
       if (!failure_) failure_ = why;
       return;
     }
-    failures_.push_back({slot.number, why});
+    failures_.push_back({slot.number, feed_of(slot), why});
     need(slot, slot_need::no_more);
     tree_.end(slot.number);
   }
@@ -418,7 +437,8 @@ class merge_reading {
       need(*one, slot_need::no_more);
       std::size_t const first = slots_.size();
       put_in_place(std::exchange(one->parts, {}));
-      if constexpr (unites<keys_type>) held_.split(*one, *slots_[first], tree_.keys());
+      if constexpr (unites<keys_type> && remembers_given<Feed>)
+        held_.split(*one, *slots_[first], tree_.keys());
       for (std::size_t i = first; i < slots_.size(); ++i) more.push_back(slots_[i].get());
       ++next;
     }
@@ -464,6 +484,7 @@ class merge_reading {
 
   std::vector<std::unique_ptr<slot_type>> slots_{};
   merge_options options_;
+  bool reads_ahead_;
   std::vector<item_type*> items_;
   std::vector<std::uint32_t> sources_;
   winner_tree<item_type, keys_type> tree_;

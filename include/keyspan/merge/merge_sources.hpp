@@ -138,6 +138,10 @@ struct cursor_of_feed_type<Feed> {
 template <class Feed>
 using cursor_of_feed = typename cursor_of_feed_type<Feed>::type;
 
+// Sources that can be left in the middle of a page, and gone on with elsewhere.
+template <class Feed>
+concept remembers_given = requires(Feed& feed) { feed.given; };
+
 // One source: what the tree has of it, and what it has handed over.
 template <class Feed>
 struct merge_slot : inbox_node {

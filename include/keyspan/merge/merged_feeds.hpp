@@ -37,7 +37,7 @@ class awaited_batches {
   using answer_type = merge_answer<Feed, Order>;
 
   awaited_batches(std::vector<Feed> feeds, Order order, merge_options options)
-      : reading_(std::move(feeds), std::move(order), options) {}
+      : reading_(std::move(feeds), std::move(order), as_asked(options)) {}
   awaited_batches(awaited_batches const&) = delete;
   awaited_batches& operator=(awaited_batches const&) = delete;
   // What is still in flight, as after an error, is stopped and waited for.
@@ -75,6 +75,12 @@ class awaited_batches {
   }
 
  private:
+  // Somebody who looks at one item waits for one page.
+  static merge_options as_asked(merge_options options) noexcept {
+    if (!options.reads_ahead) options.reads_ahead = false;
+    return options;
+  }
+
   reading_type reading_;
   async_stream<answer_type> batches_{};
   answer_type* answer_ = nullptr;
@@ -263,6 +269,8 @@ class merged_feeds {
   auto cursor() const { return state().reading().cursor(); }
   /// The number of the source that the item comes from which the loop stands at. Requires one.
   std::size_t source() const { return state().reading().batch().source(state().at()); }
+  /// The number of the feed that a source is a range of.
+  std::size_t feed_of(std::size_t source) const { return state().reading().feed_of(source); }
   /// The sources that it went on without.
   std::vector<merge_failure> const& failures() const { return state().reading().failures(); }
 
@@ -281,8 +289,7 @@ class merged_feeds {
 /// A page is asked for when its first item is needed; `reads_ahead` asks for the next ones as well.
 template <feeds_to_merge Feeds, class Order>
   requires orders_items<Order, merged_item<Feeds>>
-[[nodiscard]] auto merge(Feeds& feeds, Order order,
-                         merge_options options = {.reads_ahead = false}) {
+[[nodiscard]] auto merge(Feeds& feeds, Order order, merge_options options = {}) {
   using feed_type = detail::merged_feed_t<Feeds, draining>;
   return merged_feeds<feed_type, Order>{detail::feeds_of(feeds, draining{}), std::move(order),
                                         options};
@@ -293,7 +300,7 @@ template <feeds_to_merge Feeds, class Order>
 template <feeds_to_merge Feeds, class Order>
   requires orders_items<Order, merged_item<Feeds>>
 [[nodiscard]] auto merge(Feeds& feeds, Order order, merged_cursor_of<Feeds> from,
-                         merge_options options = {.reads_ahead = false}) {
+                         merge_options options = {}) {
   auto made = detail::feeds_of(feeds, draining{});
   detail::resume(made, std::move(from), detail::name_of_order(order));
   return merged_feeds<detail::merged_feed_t<Feeds, draining>, Order>{std::move(made),
@@ -303,10 +310,18 @@ template <feeds_to_merge Feeds, class Order>
 /// The same for ever: a source that has nothing new is asked again as `manner` says, a `following`.
 template <feeds_to_merge Feeds, class Order, detail::waits Manner>
   requires orders_items<Order, merged_item<Feeds>>
-[[nodiscard]] auto merge(Feeds& feeds, Order order, Manner manner,
-                         merge_options options = {.reads_ahead = false}) {
+[[nodiscard]] auto merge(Feeds& feeds, Order order, Manner manner, merge_options options = {}) {
   using feed_type = detail::merged_feed_t<Feeds, Manner>;
   return merged_feeds<feed_type, Order>{detail::feeds_of(feeds, manner), std::move(order), options};
+}
+template <feeds_to_merge Feeds, class Order, detail::waits Manner>
+  requires orders_items<Order, merged_item<Feeds>>
+[[nodiscard]] auto merge(Feeds& feeds, Order order, merged_cursor_of<Feeds> from, Manner manner,
+                         merge_options options = {}) {
+  auto made = detail::feeds_of(feeds, manner);
+  detail::resume(made, std::move(from), detail::name_of_order(order));
+  return merged_feeds<detail::merged_feed_t<Feeds, Manner>, Order>{std::move(made),
+                                                                   std::move(order), options};
 }
 
 }  // namespace keyspan

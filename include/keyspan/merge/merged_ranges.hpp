@@ -6,6 +6,8 @@
 #include <keyspan/core/contract.hpp>
 #include <keyspan/core/index_view.hpp>
 #include <keyspan/merge/sort_order.hpp>
+#include <keyspan/merge/united_order.hpp>
+#include <keyspan/merge/united_run.hpp>
 #include <keyspan/merge/winner_tree.hpp>
 
 #include <array>
@@ -117,6 +119,17 @@ class range_pages<Source> {
 
 inline constexpr std::size_t merge_batch_size = 256;
 
+// What a merge of ranges holds that unites them.
+template <class Item, class Keys>
+struct united_ranges {
+  given_batch<Item> given{};
+  united_run<Item, std::uint32_t, Keys> run{};  // has not ended
+
+  void give() {
+    run.give(given, [](std::uint32_t source) { return source; });
+  }
+};
+
 // How a merge of ranges goes on; stays where it is while its owner moves.
 template <class Sources, class Order>
 class merging {
@@ -146,7 +159,11 @@ class merging {
   std::uint32_t source() {
     fill();
     expects(at_ != end_, "the loop stands at an item");
-    return sources_[index(at_)];
+    if constexpr (unites<keys_type>) {
+      return united_.given.sources[static_cast<std::size_t>(at_ - united_.given.items.data())];
+    } else {
+      return sources_[index(at_)];
+    }
   }
 
   // Merges as many items as there is room for, unless some are left.
@@ -154,19 +171,23 @@ class merging {
     if (at_ != end_) return;
     expects(!is_broken_, "a merge whose order has thrown is read no more");
     is_broken_ = true;
-    if constexpr (!stands_in_memory<source_type>)
-      if (ended_ != nobody) turn(std::exchange(ended_, nobody));
-    auto const run = [&] {
-      if constexpr (stands_in_memory<source_type>) {
-        return tree_.run(items_.data(), sources_.data(), items_.size(), ends_with_page{});
-      } else {
-        return tree_.run(items_.data(), sources_.data(), items_.size(), stops_at_page_end{});
+    if constexpr (unites<keys_type>) {
+      united_.given.clear();
+      while (united_.given.items.empty()) {
+        tree_run const run = take();
+        for (std::size_t i = 0; i < run.count; ++i) unite(*items_[i], sources_[i]);
+        if (run.count == 0 && run.why == run_end::done) {
+          united_.give();
+          break;
+        }
       }
-    }();
-    expects(run.why != run_end::unsorted, "a merge is given ranges that are sorted by its order");
-    at_ = items_.data();
-    end_ = at_ + run.count;
-    if (run.why == run_end::page_end) ended_ = run.source;
+      at_ = united_.given.items.data();
+      end_ = at_ + united_.given.items.size();
+    } else {
+      tree_run const run = take();
+      at_ = items_.data();
+      end_ = at_ + run.count;
+    }
     is_broken_ = false;
   }
 
@@ -193,6 +214,26 @@ class merging {
   std::size_t index(item_type* const* item) const noexcept {
     return static_cast<std::size_t>(item - items_.data());
   }
+  // The next batch of the tree.
+  tree_run take() {
+    if constexpr (!stands_in_memory<source_type>)
+      if (ended_ != nobody) turn(std::exchange(ended_, nobody));
+    tree_run const run = [&] {
+      if constexpr (stands_in_memory<source_type>) {
+        return tree_.run(items_.data(), sources_.data(), items_.size(), ends_with_page{});
+      } else {
+        return tree_.run(items_.data(), sources_.data(), items_.size(), stops_at_page_end{});
+      }
+    }();
+    expects(run.why != run_end::unsorted, "a merge is given ranges that are sorted by its order");
+    if (run.why == run_end::page_end) ended_ = run.source;
+    return run;
+  }
+  void unite(item_type& item, std::uint32_t source) {
+    auto& run = united_.run;
+    if (!run.empty() && tree_.keys().compare(run.item(), item) != 0) united_.give();
+    run.hold(item, source, tree_.keys());
+  }
   // An order that sees what came before an item sees what is left out too.
   void skip(std::size_t source, std::uint64_t count) {
     pages_[source].skip(count, [&]([[maybe_unused]] item_type& one) {
@@ -204,6 +245,7 @@ class merging {
     if (!page.empty()) tree_.show(source, page);
   }
   void turn(std::size_t source) {
+    if constexpr (unites<keys_type>) united_.run.save(static_cast<std::uint32_t>(source));
     bool const has_next = pages_[source].turn(
         [&]([[maybe_unused]] item_type& last, [[maybe_unused]] item_type& first) {
           if constexpr (keys_type::is_checked)
@@ -222,6 +264,9 @@ class merging {
   tree_type tree_;
   std::array<item_type*, merge_batch_size> items_;
   std::array<std::uint32_t, merge_batch_size> sources_;
+  struct nothing {};
+  [[no_unique_address]] std::conditional_t<unites<keys_type>, united_ranges<item_type, keys_type>,
+                                           nothing> united_{};
   item_type* const* at_ = items_.data();
   item_type* const* end_ = items_.data();
   std::size_t ended_ = nobody;
@@ -230,13 +275,25 @@ class merging {
 
 }  // namespace detail
 
+namespace detail {
+
+// Feeds and page sources. They are merged where they stand, not as what was made on the way.
+template <class T>
+concept read_by_pages = requires {
+  typename T::page_type;
+  typename T::scheme_type;
+};
+
+}  // namespace detail
+
 /// The sentence that a compiler shows for sources that are no ranges, or that would be gone before
 /// they are read: each stays where it is while others are looked at, or is a view that borrows what
-/// it shows.
+/// it shows. Nor are feeds ranges in memory.
 template <class Sources>
 concept ranges_to_merge =
     std::ranges::input_range<Sources> &&
     std::ranges::input_range<std::ranges::range_reference_t<Sources>> &&
+    !detail::read_by_pages<std::remove_cvref_t<std::ranges::range_reference_t<Sources>>> &&
     (std::ranges::borrowed_range<std::remove_cvref_t<std::ranges::range_reference_t<Sources>>> ||
      (std::ranges::forward_range<Sources> &&
       std::is_lvalue_reference_v<std::ranges::range_reference_t<Sources>>));
@@ -344,8 +401,13 @@ class merged_ranges {
   merged_range_view<Sources, Order> items() & { return merged_range_view<Sources, Order>{state()}; }
   void items() && = delete;  // would outlive the merge
 
-  /// How many items of each source were left behind: where a merge of the same sources goes on.
-  std::vector<std::uint64_t> positions() const { return state().positions(); }
+  /// How many items of each source were left behind: where a merge of the same sources goes on. A
+  /// union has none: what it has given of equal items no position tells.
+  std::vector<std::uint64_t> positions() const
+    requires(!detail::unites<typename state_type::keys_type>)
+  {
+    return state().positions();
+  }
   /// The number of the source that the item comes from which the loop stands at. Requires one.
   std::size_t source() const { return state().source(); }
 

@@ -193,6 +193,8 @@ class merged_stream {
   std::size_t source() const { return state_->batch().source(at_); }
   /// The numbers of the sources that the next item is waited for.
   std::vector<std::size_t> waits_for() const { return state_->waits_for(); }
+  /// The number of the feed, or stream, that a source is a range of.
+  std::size_t feed_of(std::size_t source) const { return state_->feed_of(source); }
   /// The sources that it went on without.
   std::vector<merge_failure> const& failures() const noexcept { return state_->failures(); }
 

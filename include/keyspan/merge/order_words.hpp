@@ -10,6 +10,7 @@
 #include <keyspan/merge/united_order.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -71,18 +72,38 @@ inline_text<60> words_of_key(Key const& key) {
     return "an item";
   }
 }
+// Two items that are not in order, by the first column that tells them apart, and which one that
+// is.
+struct words_of_two {
+  inline_text<60> later;
+  inline_text<60> earlier;
+  inline_text<30> where{};
+};
 template <class Item, class... Columns>
-inline_text<60> words_of_item(sort_order<Columns...> const& order, Item const& item) {
-  return words_of_key(std::invoke(std::get<0>(order.columns()).projection, item));
+words_of_two words_of_items(sort_order<Columns...> const& order, Item const& later,
+                            Item const& earlier) {
+  words_of_two made;
+  std::size_t column = 0;
+  auto const look = [&](auto const& one) {
+    ++column;
+    if (column < sizeof...(Columns) && one.compare(later, earlier) == 0) return false;
+    made.later = words_of_key(std::invoke(one.projection, later));
+    made.earlier = words_of_key(std::invoke(one.projection, earlier));
+    if (sizeof...(Columns) > 1) made.where = {" in column ", column, ""};
+    return true;
+  };
+  std::apply([&](auto const&... one) { static_cast<void>((look(one) || ...)); }, order.columns());
+  return made;
 }
 template <class Item, class Order, class Identity, class Policy>
-inline_text<60> words_of_item(united_order<Order, Identity, Policy> const& order,
-                              Item const& item) {
-  return words_of_item(order.order(), item);
+words_of_two words_of_items(united_order<Order, Identity, Policy> const& order, Item const& later,
+                            Item const& earlier) {
+  return words_of_items(order.order(), later, earlier);
 }
 template <class Item, class Order, class Identity>
-inline_text<60> words_of_item(identified_order<Order, Identity> const& order, Item const& item) {
-  return words_of_item(order.order(), item);
+words_of_two words_of_items(identified_order<Order, Identity> const& order, Item const& later,
+                            Item const& earlier) {
+  return words_of_items(order.order(), later, earlier);
 }
 
 }  // namespace keyspan::detail
