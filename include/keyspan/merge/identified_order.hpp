@@ -130,14 +130,13 @@ class identified_order {
   template <class Item>
   using keys = detail::identified_keys<Order, Identity, Item>;
   template <class Item>
-  static constexpr bool orders = [] {
-    if constexpr (Order::template orders<Item> &&
-                  std::invocable<Identity const&, std::remove_cv_t<Item> const&>) {
-      return item_identity<std::invoke_result_t<Identity const&, std::remove_cv_t<Item> const&>>;
-    } else {
-      return false;
-    }
-  }();
+  static constexpr bool takes =
+      Order::template takes<Item> && std::invocable<Identity const&, std::remove_cv_t<Item> const&>;
+  template <class Item>
+  static constexpr bool compares = Order::template compares<Item>;
+  template <class Item>
+  static constexpr bool identifies =
+      item_identity<std::invoke_result_t<Identity const&, std::remove_cv_t<Item> const&>>;
 
  private:
   [[no_unique_address]] Order order_{};

@@ -44,12 +44,14 @@ class time_order {
   using time_type =
       std::remove_cvref_t<std::invoke_result_t<Projection const&, std::remove_cv_t<Item> const&>>;
   template <class Item>
-  static constexpr bool orders = [] {
-    if constexpr (std::invocable<Projection const&, std::remove_cv_t<Item> const&>) {
-      if constexpr (has_sort_image<time_type<Item>> && !has_wide_sort_image<time_type<Item>>)
-        return sort_image<time_type<Item>>::is_exact;
+  static constexpr bool takes = std::invocable<Projection const&, std::remove_cv_t<Item> const&>;
+  template <class Item>
+  static constexpr bool compares = [] {
+    if constexpr (has_sort_image<time_type<Item>> && !has_wide_sort_image<time_type<Item>>) {
+      return sort_image<time_type<Item>>::is_exact;
+    } else {
+      return false;
     }
-    return false;
   }();
 
  private:
@@ -67,7 +69,9 @@ struct round_robin_order {
   template <class Item>
   using keys = detail::turn_keys<Item>;
   template <class Item>
-  static constexpr bool orders = true;
+  static constexpr bool takes = true;
+  template <class Item>
+  static constexpr bool compares = true;
 };
 /// An item of each source in turn.
 inline constexpr round_robin_order round_robin{};
@@ -77,7 +81,9 @@ struct arrival_order {
   template <class Item>
   using keys = detail::arrival_keys<Item>;
   template <class Item>
-  static constexpr bool orders = true;
+  static constexpr bool takes = true;
+  template <class Item>
+  static constexpr bool compares = true;
 };
 /// Whole pages, the first that is there first. A source whose page was given is asked for the next
 /// one, and that stands behind all that came before it: nobody is passed over for ever.

@@ -111,8 +111,10 @@ struct sort_column {
 };
 
 template <class Column, class Item>
-concept column_of = std::invocable<decltype((std::declval<Column const&>().projection)),
-                                   std::remove_cv_t<Item> const&> &&
+concept projects = std::invocable<decltype((std::declval<Column const&>().projection)),
+                                  std::remove_cv_t<Item> const&>;
+template <class Column, class Item>
+concept column_of = projects<Column, Item> &&
                     (Column::template has_image<Item> ||
                      std::strict_weak_order<decltype((std::declval<Column const&>().less)),
                                             typename Column::template key_type<Item> const&,
@@ -162,7 +164,9 @@ class sort_order {
   template <class Item>
   using keys = detail::sorted_keys<sort_order, Item>;
   template <class Item>
-  static constexpr bool orders = (detail::column_of<Columns, Item> && ...);
+  static constexpr bool takes = (detail::projects<Columns, Item> && ...);
+  template <class Item>
+  static constexpr bool compares = (detail::column_of<Columns, Item> && ...);
 
  private:
   // The last column need not tell less from equal.
@@ -181,10 +185,38 @@ class sort_order {
   [[no_unique_address]] std::tuple<Columns...> columns_;
 };
 
-/// The sentence that a compiler shows where an order's projections do not take the items, or their
-/// keys cannot be compared.
+namespace detail {
+
+// What a compiler shows behind `orders_items`: which part of an order does not fit the items.
 template <class Order, class Item>
-concept orders_items = Order::template orders<Item>;
+inline constexpr bool projections_take_the_items = Order::template takes<Item>;
+template <class Order, class Item>
+inline constexpr bool keys_can_be_compared = Order::template compares<Item>;
+template <class Order, class Item>
+inline constexpr bool identity_can_be_kept = [] {
+  if constexpr (requires { Order::template identifies<Item>; }) {
+    return Order::template identifies<Item>;
+  } else {
+    return true;
+  }
+}();
+template <class Order, class Item>
+inline constexpr bool policy_decides_between_items = [] {
+  if constexpr (requires { Order::template decides<Item>; }) {
+    return Order::template decides<Item>;
+  } else {
+    return true;
+  }
+}();
+
+}  // namespace detail
+
+/// The sentence that a compiler shows where an order's projections do not take the items, their
+/// keys cannot be compared, or what a union goes by does not fit them.
+template <class Order, class Item>
+concept orders_items =
+    detail::projections_take_the_items<Order, Item> && detail::keys_can_be_compared<Order, Item> &&
+    detail::identity_can_be_kept<Order, Item> && detail::policy_decides_between_items<Order, Item>;
 
 /// By what `projection` makes of an item, the least first; by the items themselves without one.
 /// With `less` in place of `<` a merge has to call it for every comparison: prefer a projection to

@@ -89,8 +89,13 @@ class united_order {
   template <class Item>
   using keys = detail::united_keys<Order, Identity, Policy, Item>;
   template <class Item>
-  static constexpr bool orders = identified_order<Order, Identity>::template orders<Item> &&
-                                 decides_between<Policy, std::remove_cv_t<Item>>;
+  static constexpr bool takes = identified_order<Order, Identity>::template takes<Item>;
+  template <class Item>
+  static constexpr bool compares = identified_order<Order, Identity>::template compares<Item>;
+  template <class Item>
+  static constexpr bool identifies = identified_order<Order, Identity>::template identifies<Item>;
+  template <class Item>
+  static constexpr bool decides = decides_between<Policy, std::remove_cv_t<Item>>;
 
  private:
   [[no_unique_address]] identified_order<Order, Identity> identified_{};

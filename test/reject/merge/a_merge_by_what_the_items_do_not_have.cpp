@@ -1,5 +1,5 @@
-// reject-gcc: required for the satisfaction of 'orders_items<
-// reject-clang: orders_items<
+// reject-gcc: the expression 'projections_take_the_items<
+// reject-clang: projections_take_the_items<
 #include <keyspan/merge/merged_ranges.hpp>
 
 #include <vector>

@@ -1,5 +1,5 @@
-// reject-gcc: required for the satisfaction of 'orders_items<
-// reject-clang: orders_items<
+// reject-gcc: the expression 'keys_can_be_compared<
+// reject-clang: keys_can_be_compared<
 #include <keyspan/merge/merged_ranges.hpp>
 
 #include <vector>
