@@ -65,6 +65,19 @@ keyspan::task<> show_live(sales& source, keyspan::manual_clock& clock) {
 
 }  // namespace
 
+// [region: keep_async]
+keyspan::task<std::string> show_some(sales& source) {
+  auto reader = keyspan::merge_async(source, keyspan::ascending(&sale::at), {.batch_size = 3});
+  std::string kept;
+  if (auto const* batch = co_await reader.next_batch(); batch && *batch) {
+    for (sale const& one : **batch) std::cout << one.id << '\n';
+    kept = reader.cursor().to_text();  // in front of the next batch
+  }
+  co_await reader.close();
+  co_return kept;
+}
+// [end: keep_async]
+
 int main() {
   // [region: ranges]
   std::vector<std::vector<int>> const runs{{1, 4, 9}, {2, 3, 10}, {5, 6}};
@@ -105,6 +118,8 @@ int main() {
   for (sale const& one : keyspan::merge(source, in_time, *cursor))
     std::cout << "then " << one.id << '\n';
   // [end: resume]
+  auto const place = keyspan::sync_wait(show_some(source));
+  std::cout << "kept in " << place.size() << " bytes\n";
 
   // [region: regions]
   sales regions[]{sales{cosmos_v2, 2}, sales{cosmos_v2, 2}};
@@ -129,7 +144,7 @@ int main() {
   auto rest = keyspan::merge(several, in_time, {.failure = keyspan::on_failure::go_on});
   std::cout << std::ranges::distance(rest.items()) << " sales\n";
   for (auto const& failure : rest.failures())
-    std::cout << "without source " << failure.source << ": " << failure.why << '\n';
+    std::cout << "without feed " << failure.feed << ": " << failure.why << '\n';
   // [end: failure]
 
   std::cout << keyspan::sync_wait(total_of(source)).value() << " cents\n";
