@@ -442,6 +442,8 @@ TEST_CASE("another version and another scheme are named, whatever else the text 
   CHECK(refusal_of(R"({"V":2,"Rid":"x"})") ==
         "malformed at line 1, column 17: no cursor: the member \"keyspan\" is missing");
   CHECK(refusal_of(R"({"keyspan":1})").ends_with("no cursor: the member \"scheme\" is missing"));
+  CHECK(refusal_of(R"({"keyspan":1,"merged":"ascending","feeds":[],"check":"00000000"})")
+            .ends_with("this is the cursor of a merge, not of a feed: merged_cursor reads it"));
   CHECK(refusal_of(R"({"keyspan":"1"})").ends_with("expected a number, found a string"));
   CHECK(refusal_of("[]").ends_with("expected an object, found an array"));
   CHECK(refusal_of("").ends_with("found the end of the text"));

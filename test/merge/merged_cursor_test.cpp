@@ -418,6 +418,8 @@ TEST_CASE("a text that is no merged cursor is refused with its place and the rea
   CHECK(with(R"("merged":"ascending, descending",)", "")
             .ends_with("no merged cursor: the member \"merged\" is missing"));
   CHECK(with(R"("merged")", R"("united")").ends_with("a merged cursor has no member \"united\""));
+  CHECK(with(R"("merged")", R"("container")")
+            .ends_with("this is the cursor of a feed, not of a merge: composite_cursor reads it"));
   CHECK(with(R"({"cursor")", R"({"place")").ends_with("has no member \"place\""));
   CHECK(with(R"("count":3)", R"("many":3)").ends_with("what was given has no member \"many\""));
   CHECK(with(R"("part":0,)", "").ends_with("the member \"part\" is missing"));

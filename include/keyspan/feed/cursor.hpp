@@ -335,6 +335,10 @@ class cursor_reader {
     in.begin_object();
     std::string_view name;
     while (in.next_member(name)) {
+      if (name == "merged") {
+        in.fail_here("this is the cursor of a merge, not of a feed: merged_cursor reads it");
+        break;
+      }
       if (name != wanted) {
         in.skip();
         continue;

@@ -177,6 +177,8 @@ class merged_cursor_reader {
       } else if (name == "check") {
         check = in.string();
         at_check = in.position();
+      } else if (name == "container") {
+        in.fail_here("this is the cursor of a feed, not of a merge: composite_cursor reads it");
       } else {
         in.fail_here("a merged cursor has no member \"", inline_text<40>{name}, "\"");
       }
