@@ -39,12 +39,12 @@ class held_run {
 
   // Of what the tree has given, one of each identity in each run that has ended. The last run is
   // held: it may go on.
-  template <class Slots>
-  void unite(batch_type const& batch, Slots const& slots, Keys const& keys) {
+  template <class Sources>
+  void unite(batch_type const& batch, Sources const& sources, Keys const& keys) {
     for (std::size_t i = 0; i < batch.size(); ++i) {
       if (!run_.empty() && keys.compare(item(), batch[i]) != 0) give();
       if (run_.empty()) begin_ = i;
-      run_.hold(batch[i], slots[batch.source(i)].get(), keys);
+      run_.hold(batch[i], sources[batch.source(i)].get(), keys);
     }
   }
   // The run has ended.
@@ -57,8 +57,8 @@ class held_run {
 
   // A batch was left behind, and its pages are about to go: of a run that is held it is kept where
   // it began.
-  template <class Slots>
-  void settle(batch_type const& batch, Slots const& slots) {
+  template <class Sources>
+  void settle(batch_type const& batch, Sources const& sources) {
     given_.clear();
     runs_.clear();
     bool const began_before = !run_.empty() && begin_ == before;
@@ -72,7 +72,7 @@ class held_run {
     }
     if (run_.empty()) return;
     for (std::size_t i = began_before ? 0 : begin_; i < batch.size(); ++i) {
-      Slot& slot = *slots[batch.source(i)];
+      Slot& slot = *sources[batch.source(i)];
       if (slot.run_item != before) continue;
       slot.run_item = static_cast<std::size_t>(&batch[i] - slot.page().data());
       slots_.push_back(&slot);
