@@ -3,6 +3,7 @@
 #pragma once
 
 #include <keyspan/merge/identified_order.hpp>
+#include <keyspan/merge/merge_sources.hpp>
 #include <keyspan/merge/merged_cursor.hpp>
 
 #include <algorithm>
