@@ -12,6 +12,7 @@
 #include <keyspan/merge/source_place.hpp>
 #include <keyspan/merge/united_run.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -51,9 +52,12 @@ class held_run {
   void give() {
     runs_.insert(runs_.end(), run_.give(given_, [](Slot* slot) { return slot->number; }), begin_);
   }
-  batch_type given() const noexcept {
-    return {given_.items.data(), given_.sources.data(), given_.items.size()};
+  // Some of what is given.
+  batch_type given(std::size_t from, std::size_t most) const noexcept {
+    return {given_.items.data() + from, given_.sources.data() + from,
+            (std::min)(most, given_.items.size() - from)};
   }
+  std::size_t given() const noexcept { return given_.items.size(); }
 
   // A batch was left behind, and its pages are about to go: of a run that is held it is kept where
   // it began.

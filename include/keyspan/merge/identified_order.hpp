@@ -8,8 +8,11 @@
 #include <keyspan/hash/fast64.hpp>
 #include <keyspan/key/key_value.hpp>
 #include <keyspan/merge/other_orders.hpp>
+#include <keyspan/merge/sort_image.hpp>
 #include <keyspan/merge/sort_order.hpp>
 
+#include <array>
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +23,8 @@
 #include <utility>
 
 namespace keyspan {
+
+class order_value;
 
 namespace detail {
 
@@ -53,6 +58,8 @@ template <class T>
 constexpr std::uint64_t identity_hash(std::uint64_t state, T const& value) {
   if constexpr (std::is_enum_v<T>) {
     return identity_hash(state, static_cast<std::underlying_type_t<T>>(value));
+  } else if constexpr (std::same_as<T, char>) {
+    return identity_hash(state, static_cast<unsigned char>(value));  // whatever its sign here
   } else if constexpr (identity_integer<T>) {
     return folded_value(state, static_cast<std::uint64_t>(value), 0, key_kind::number);
   } else if constexpr (std::convertible_to<T const&, std::string_view>) {
@@ -67,6 +74,56 @@ constexpr std::uint64_t identity_hash(std::uint64_t state, T const& value) {
           return state;
         },
         value);
+  }
+}
+
+template <class T>
+inline constexpr bool is_tuple_of_keys = false;
+template <class... Ts>
+inline constexpr bool is_tuple_of_keys<std::tuple<Ts...>> = true;
+template <class A, class B>
+inline constexpr bool is_tuple_of_keys<std::pair<A, B>> = true;
+template <class T>
+inline constexpr bool is_array_of_bytes = false;
+template <class Byte, std::size_t Size>
+inline constexpr bool is_array_of_bytes<std::array<Byte, Size>> = sizeof(Byte) == 1;
+
+// Of a key that an order goes by: all that two of them can differ in, the same on every machine. Of
+// a type of one's own whose images are not exact that is its image, and less than all.
+template <class Key>
+constexpr std::uint64_t key_hash(std::uint64_t state, Key const& key) {
+  if constexpr (identity_kind<Key>::value) {
+    return identity_hash(state, key);
+  } else if constexpr (has_wide_sort_image<Key> && sort_image<Key>::is_exact) {
+    return folded_value(state, sort_image<Key>::of(key), sort_image<Key>::low(key),
+                        key_kind::number);
+  } else if constexpr (has_sort_image<Key> && sort_image<Key>::is_exact) {
+    return folded_value(state, sort_image<Key>::of(key), 0, key_kind::number);
+  } else if constexpr (is_optional<Key>) {
+    state = folded_value(state, key.has_value() ? 1 : 0, 0, key_kind::boolean);
+    return key ? key_hash(state, *key) : state;
+  } else if constexpr (is_tuple_of_keys<Key>) {
+    return std::apply(
+        [&](auto const&... each) {
+          static_cast<void>(((state = key_hash(state, each)), ...));
+          return state;
+        },
+        key);
+  } else if constexpr (is_array_of_bytes<Key>) {
+    for (auto const byte : key) state = identity_hash(state, static_cast<unsigned char>(byte));
+    return state;
+  } else if constexpr (std::same_as<Key, key_value> || std::same_as<Key, order_value>) {
+    state = folded_value(state, static_cast<std::uint64_t>(key.kind()), 0, key_kind::null);
+    if (key.is_string()) return identity_hash(state, key.string());
+    if (key.is_number()) return identity_hash(state, std::bit_cast<std::uint64_t>(key.number()));
+    if (key.is_boolean()) return identity_hash(state, key.boolean());
+    if constexpr (std::same_as<Key, order_value>)
+      if (key.is_array() || key.is_object()) return key_hash(state, key.hash());
+    return state;
+  } else if constexpr (has_sort_image<Key>) {
+    return folded_value(state, sort_image<Key>::of(key), 0, key_kind::number);
+  } else {
+    return state;
   }
 }
 
@@ -86,12 +143,8 @@ std::uint64_t column_hash(std::uint64_t state, Column const& column, Item const&
   using key_type = typename Column::template key_type<Item>;
   if constexpr (!is_natural_less<std::remove_cvref_t<decltype(column.less)>, key_type>) {
     return state;  // what it calls equal may look different
-  } else if constexpr (identity_kind<key_type>::value) {
-    return identity_hash(state, static_cast<key_type const&>(std::invoke(column.projection, item)));
-  } else if constexpr (Column::template has_image<Item>) {
-    return identity_hash(state, column.first(item));
   } else {
-    return state;
+    return key_hash(state, static_cast<key_type const&>(std::invoke(column.projection, item)));
   }
 }
 template <class... Columns, class Item>

@@ -10,7 +10,9 @@
 #include <keyspan/feed/page_source.hpp>
 #include <keyspan/merge/merge_sources.hpp>
 #include <keyspan/merge/merged_cursor.hpp>
+#include <keyspan/range/token_range.hpp>
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <optional>
@@ -117,6 +119,30 @@ std::optional<error> refusal_of(range_feed<Source, Manner> const& feed,
   return std::nullopt;
 }
 
+// What of some parts lies in the ranges that a feed reads.
+template <token Token>
+std::vector<merged_part<Token>> parts_within(std::vector<cursor<Token>> ranges,
+                                             std::vector<merged_part<Token>> parts) {
+  std::sort(ranges.begin(), ranges.end(),
+            [](auto const& a, auto const& b) { return a.range < b.range; });
+  std::sort(parts.begin(), parts.end(),
+            [](auto const& a, auto const& b) { return a.at.range < b.at.range; });
+  std::vector<merged_part<Token>> made;
+  auto range = ranges.begin();
+  for (merged_part<Token>& part : parts) {
+    while (range != ranges.end() && !(part.at.range.lower() < range->range.upper())) ++range;
+    for (auto at = range; at != ranges.end(); ++at) {
+      auto const shared = intersection(part.at.range, at->range);
+      if (!shared) break;
+      auto& one = made.emplace_back(part);
+      // How many of those given lie in it nobody knows, but their identities do.
+      if (one.at.range != *shared && one.given.identities.empty()) one.given.alike = 0;
+      one.at.range = *shared;
+    }
+  }
+  return made;
+}
+
 // Where each feed goes on from.
 template <class Source, class Manner>
 void resume(std::vector<range_feed<Source, Manner>>& feeds,
@@ -132,12 +158,18 @@ void resume(std::vector<range_feed<Source, Manner>>& feeds,
   if (from.feeds.size() != feeds.size())
     refused = error{errc::invalid_options, "the cursor is of a merge of ", from.feeds.size(),
                     " feeds, this one has ", feeds.size()};
+  if (refused && !feeds.empty()) feeds.front().refused_whole.emplace(from);
   for (std::size_t i = 0; i < feeds.size(); ++i) {
-    if (auto const why = refused ? refused : refusal_of(feeds[i], from.feeds[i])) {
-      feeds[i].refused.emplace(*why);
-    } else {
-      feeds[i].resumed = std::move(from.feeds[i].parts);
+    auto& feed = feeds[i];
+    auto why = refused ? refused : refusal_of(feed, from.feeds[i]);
+    if (!why) {
+      feed.resumed = parts_within(feed.progress.cursor().parts, from.feeds[i].parts);
+      if (feed.resumed.empty())
+        why = error{errc::invalid_range, "the cursor has no token in common with feed ", i};
     }
+    if (!why) continue;
+    feed.refused.emplace(*why);
+    if (!refused) feed.refused_part.emplace(std::move(from.feeds[i]));
   }
 }
 

@@ -103,6 +103,11 @@ class merge_reading {
   merge_step advance() {
     expects(!is_broken_, "a merge whose order has thrown is read no more");
     is_sources_ = false;
+    if constexpr (unites<keys_type>) {
+      at_ = shown_ += batch().size();
+      if (shown_ < held_.given()) return merge_step::batch;
+      shown_ = 0;
+    }
     breaking const guard{*this};
     for (;;) {
       if constexpr (unites<keys_type>) held_.settle(tree_batch(), slots_);
@@ -120,13 +125,14 @@ class merge_reading {
         if (run.why == run_end::unsorted) {
           slot_type& slot = *slots_[run.source];
           item_type* const later = tree_.rest(run.source).data();
+          slot.unsorted_item = static_cast<std::size_t>(later - slot.page().data());
           unsorted(slot, *later, *(later - 1));
         }
       }
       if constexpr (unites<keys_type>) {
         held_.unite(tree_batch(), slots_, tree_.keys());
-        if (run.count == 0 && has_run_ended(run.why)) held_.give();
-        if (!batch().empty()) return merge_step::batch;
+        if (run.count == 0 && run.why == run_end::done) held_.give();
+        if (held_.given() > 0) return merge_step::batch;
         if (run.count > 0) continue;
       } else if (count_ > 0) {
         return merge_step::batch;
@@ -137,7 +143,7 @@ class merge_reading {
   }
   batch_type batch() const noexcept {
     if constexpr (unites<keys_type>) {
-      return held_.given();
+      return held_.given(shown_, options_.batch_size);
     } else {
       return tree_batch();
     }
@@ -146,7 +152,7 @@ class merge_reading {
   std::vector<merge_failure> const& failures() const noexcept { return failures_; }
 
   // How much of the batch is dealt with.
-  void leave_behind(std::size_t items) noexcept { at_ = items; }
+  void leave_behind(std::size_t items) noexcept { at_ = shown_ + items; }
 
   // For whom the merge waits, by their numbers; none where it can go on.
   std::vector<std::size_t> waits_for() const {
@@ -178,11 +184,20 @@ class merge_reading {
     requires remembers_given<Feed>
   {
     expects(!is_broken_, "a merge whose order has thrown goes on from where it stood before");
+    if (!slots_.empty() && slots_.front()->feed.refused_whole)
+      return *slots_.front()->feed.refused_whole;
     merged_cursor<typename Feed::token_type> made;
     made.order = name_of_order(order_);
     made.feeds = begun_;  // of the sources themselves nothing is read: they may be in flight
-    for (auto const& one : slots_)
-      if (one->feed.is_range) made.feeds[one->feed.feed].parts.clear();
+    for (auto const& one : slots_) {
+      auto& parts = made.feeds[one->feed.feed].parts;
+      if (one->feed.is_range) {
+        parts.clear();
+      } else if (!one->is_asking && one->feed.resumed.empty() && !one->feed.refused) {
+        parts.clear();  // some of it may be open
+        for (auto& part : one->feed.progress.cursor().parts) parts.push_back({std::move(part), {}});
+      }
+    }
     std::size_t first = at_;  // of the batch, where the merge stands
     if constexpr (unites<keys_type>) first = held_.begin_of_run(at_, count_);
     bool const is_earlier = first == nobody;  // in a run that began in an earlier batch
@@ -238,6 +253,10 @@ class merge_reading {
     std::vector<cursor_of_feed<Feed>> made;
     if constexpr (remembers_given<Feed>) {
       for (Feed const& one : feeds) {
+        if (one.refused_part) {
+          made.push_back(*one.refused_part);
+          continue;
+        }
         auto whole = one.progress.cursor();
         auto& feed = made.emplace_back();
         feed = {std::move(whole.container), std::move(whole.scheme), whole.mode,
@@ -268,6 +287,7 @@ class merge_reading {
     if (!slot.asks) slot.asks = ask(slot, inbox_);
     slot.is_asking = true;
     ++in_flight_;
+    if (is_unopened(slot)) ++opening_;
     slot.asks.go_on();
   }
 
@@ -280,6 +300,7 @@ class merge_reading {
   void arrive(slot_type& slot) {
     slot.is_asking = false;
     --in_flight_;
+    if (is_unopened(slot)) --opening_;
     if (slot.unsorted) {
       slot.has_arrived = true;  // what stands behind what it should not is not wanted
     } else if (slot.what == fetched::again) {
@@ -313,20 +334,28 @@ class merge_reading {
       case fetched::page:
         return show(slot);
       case fetched::idle:
+        pass_over(slot);
         need(slot, slot_need::more);
         if constexpr (keys_type::waits_for_all) tree_.await(slot.number, floor_of(slot));
         return start(slot);
       case fetched::end:
+        pass_over(slot);
         need(slot, slot_need::no_more);
         return tree_.end(slot.number);
       case fetched::split:
         return split_.push_back(slot.number);
       case fetched::failed:
+        pass_over(slot);
         return fail(slot, *slot.why);
       default:
         need(slot, slot_need::page);
         thrown_ = std::exchange(slot.thrown, {});
     }
+  }
+  // Behind the page that is shown were others, without items.
+  static void pass_over(slot_type& slot) {
+    if constexpr (remembers_given<Feed>)
+      if (std::exchange(slot.has_passed, false)) slot.shown().at.after = slot.coming().at.after;
   }
   void show(slot_type& slot) {
     if constexpr (keys_type::is_checked) {
@@ -346,15 +375,12 @@ class merge_reading {
       }
     }
     need(slot, slot_need::nothing);
+    if constexpr (keys_type::is_checked && keys_type::is_exact)
+      tell_key(slot.last, slot.page().back());
     tree_.show(slot.number, slot.pieces.empty() ? slot.page() : slot.pieces.front());
     if (reads_ahead_) start(slot);
   }
   batch_type tree_batch() const noexcept { return {items_.data(), sources_.data(), count_}; }
-  // Whether nothing can come any more that belongs to the run which is held.
-  bool has_run_ended(run_end why) {
-    if (held_.empty() || (why != run_end::done && why != run_end::waiting)) return false;
-    return why == run_end::done || tree_.least().first > image_of(tree_.keys(), held_.item());
-  }
   // Where a source stands, to a cursor. Its next item stands in the batch, or behind it.
   void add_part(cursor_of_feed<Feed>& to, slot_type& slot, std::size_t next,
                 [[maybe_unused]] bool is_earlier) const {
@@ -374,10 +400,9 @@ class merge_reading {
   }
   // The first item of a source's page that the tree has not given.
   std::size_t first_left(slot_type& slot) const {
+    if (slot.unsorted_item != nobody) return slot.unsorted_item;
     auto const rest = tree_.rest(slot.number);
     if (!rest.empty()) return static_cast<std::size_t>(rest.data() - slot.page().data());
-    if (slot.piece + 1 < slot.pieces.size())
-      return static_cast<std::size_t>(slot.pieces[slot.piece + 1].data() - slot.page().data());
     return slot.page().size();
   }
   static std::size_t feed_of(slot_type const& slot) noexcept {
@@ -387,12 +412,24 @@ class merge_reading {
       return slot.number;
     }
   }
-  // Whether the page that has come goes on where the one before it has ended.
+  // Whether the page that has come goes on where the one before it has ended. Where keys tell all,
+  // nobody looks at an item that was given, and may be moved out.
   bool follows(slot_type& slot) const {
-    if (std::ranges::empty(slot.shown().items)) return true;
-    return tree_.keys().compare(*(std::ranges::data(slot.shown().items) +
-                                  (std::ranges::size(slot.shown().items) - 1)),
-                                *std::ranges::data(slot.coming().items)) <= 0;
+    std::span<item_type> const before = slot.page();
+    if (before.empty()) return true;
+    item_type& next = *std::ranges::data(slot.coming().items);
+    if constexpr (keys_type::is_exact) {
+      std::uint64_t key[2]{};
+      tell_key(key, next);
+      return slot.last[0] < key[0] || (slot.last[0] == key[0] && slot.last[1] <= key[1]);
+    } else {
+      return tree_.keys().compare(before.back(), next) <= 0;
+    }
+  }
+  void tell_key(std::uint64_t (&to)[2], item_type& item) const {
+    auto const key = tree_.keys().key(0, item);
+    to[0] = key.first;
+    if constexpr (keys_type::is_wide) to[1] = key.second;
   }
   void unsorted(slot_type& slot, item_type& later, item_type& earlier) {
     auto const words = words_of_items(order_, later, earlier);
@@ -418,10 +455,22 @@ class merge_reading {
     need(slot, slot_need::no_more);
     tree_.end(slot.number);
   }
+  // Feeds are opened one after another, and nothing can be given before all are: so their ranges
+  // take their places many at a time.
+  bool is_opening() const {
+    return keys_type::waits_for_all && opening_ > 0 && 16 * split_.size() < slots_.size();
+  }
+  static bool is_unopened(slot_type const& slot) noexcept {
+    if constexpr (remembers_given<Feed>) {
+      return !slot.feed.is_range;
+    } else {
+      return false;
+    }
+  }
   // Others in place of those that were split, in their order: of all at once, since it takes as
   // long as there are sources.
   bool replace_split() {
-    if (split_.empty()) return false;
+    if (split_.empty() || is_opening()) return false;
     std::sort(split_.begin(), split_.end());
     std::vector<replacement> by;
     for (std::size_t const number : split_) by.push_back({number, slots_[number]->parts.size()});
@@ -447,8 +496,8 @@ class merge_reading {
     split_.clear();
     for (slot_type* const slot : more) {
       if constexpr (remembers_given<Feed>) {
-        if (slot->feed.given.state != 0)
-          tree_.keys().set_state(slot->number, slot->feed.given.state);
+        std::uint64_t const known = std::exchange(slot->feed.given.state, 0);
+        if (known > tree_.keys().state(slot->number)) tree_.keys().set_state(slot->number, known);
       }
       start(*slot);
     }
@@ -465,7 +514,8 @@ class merge_reading {
       static_assert(
           requires { keys_type::image_of(slot.feed.manner.watermark()); },
           "sources are followed within a time by a merge that is by_time, of the same type");
-      std::uint64_t const floor = keys_type::image_of(slot.feed.manner.watermark());
+      std::uint64_t const floor = (std::max)(keys_type::image_of(slot.feed.manner.watermark()),
+                                             tree_.keys().state(slot.number));
       if (floor <= tree_.key_of(slot.number).first) return false;
       tree_.keys().set_state(slot.number, floor);
       tree_.await(slot.number, {floor});
@@ -497,9 +547,11 @@ class merge_reading {
   std::size_t hungry_ = 0;  // sources that the tree cannot go on without
   std::size_t left_ = 0;    // those that have not ended
   std::size_t in_flight_ = 0;
+  std::size_t opening_ = 0;  // feeds of those, whose ranges are not known yet
   std::size_t ended_ = nobody;
   std::vector<std::size_t> split_{};  // their numbers
-  std::size_t at_ = 0;                // in the batch
+  std::size_t shown_ = 0;             // of what a union has given, where the batch begins
+  std::size_t at_ = 0;                // in all of it, or in the batch
   std::size_t count_ = 0;
   std::optional<error> failure_{};
   std::vector<merge_failure> failures_{};

@@ -165,9 +165,12 @@ struct merge_slot : inbox_node {
   bool has_arrived = false;  // it has handed over what was not looked at yet
   std::uint8_t turn = 0;     // which of the pages is shown
   page_at pages[2];
-  boxed<error> unsorted{};  // not `why`, which is of what it is in flight for
+  boxed<error> unsorted{};                     // not `why`, which is of what it is in flight for
+  std::size_t unsorted_item = ~std::size_t{};  // of the page that is shown
+  bool has_passed = false;                     // pages without items, behind that one
 
-  std::uint64_t state = 0;                     // of the order, before the page that is shown
+  std::uint64_t last[2]{};                     // the key of the last item of the page that is shown
+  std::uint64_t state = 0;                     // of the order, before that page
   std::vector<std::span<item_type>> pieces{};  // of that page, where some items are left out
   std::size_t piece = 0;
   given_items given_before{};  // what was left out of it
@@ -186,7 +189,9 @@ struct merge_slot : inbox_node {
   page_at& coming() noexcept { return pages[1 - turn]; }
   void turn_over() {
     turn = static_cast<std::uint8_t>(1 - turn);
-    coming().items = {};
+    coming().items = items_type{};  // not {}, which a vector may take for a list
+    unsorted_item = ~std::size_t{};
+    has_passed = false;
   }
   std::span<item_type> page() noexcept {
     return {std::ranges::data(shown().items), std::ranges::size(shown().items)};
@@ -251,7 +256,9 @@ struct range_feed {
   cursor_type at{whole_space(source->scheme())};  // where it begins
   given_items given{};                            // of the page there
   std::vector<merged_part<token_of_source<Source>>> resumed{};  // what is divided, in place of all
-  boxed<error> refused{};
+  boxed<error> refused{};                                // where it was to go on from, and that:
+  boxed<merged_feed_cursor<token_type>> refused_part{};  // of this feed,
+  boxed<merged_cursor<token_type>> refused_whole{};      // or of all, in the first one
 
  private:
   void add_parts(std::vector<range_feed>& to, progress_type const& opened,
@@ -284,7 +291,10 @@ void take_page(Slot& slot, result<Page>&& answer) {
                 nothing_new ? slot.feed.manner.due() : instant{});
   slot.coming().at.after = progress.from();
   slot.feed.has_told = false;
-  if (std::ranges::empty(answer->items)) return;
+  if (std::ranges::empty(answer->items)) {
+    slot.has_passed = true;
+    return;
+  }
   slot.coming().items = std::move(answer->items);
   slot.what = fetched::page;
 }

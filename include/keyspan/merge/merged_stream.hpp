@@ -181,6 +181,7 @@ class merged_stream {
   /// not closed.
   void again() {
     expects(!state_->is_closed(), "a stream that was closed is read no more");
+    expects(at_ + 1 >= size_, "a stream begins anew behind its end, or behind an error");
     at_ = size_ = 0;
     batches_ = detail::batches_of(*state_);
   }
