@@ -776,6 +776,60 @@ TEST_CASE("a merge that follows is closed and destroyed in the midst of a wait")
   CHECK_FALSE(clock.next().has_value());
 }
 
+TEST_CASE("a merge that follows goes on without who fails, and asks again each time it would") {
+  auto source = reviews_in(2, 0);
+  auto const range = source.live()[1].range;
+  bool is_away = false;
+  int asked = 0;
+  source.before_read = [&] {
+    if (!is_away || !range.contains(source.reads.back().range)) return;
+    ++asked;
+    source.read_errors.emplace_back(errc::unavailable, "nobody is there");
+  };
+  keyspan::manual_clock clock;
+  keyspan::stop_source stop;
+  feed changes{source, {.stop = stop.token()}};
+  auto stream = merge_async(changes, as_they_come, keyspan::following{clock, 1s},
+                            {.failure = on_failure::go_on});
+  story got;
+  auto const reader = test::read_by_items(stream, got);
+  auto const second = [&](std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) clock.advance(1s);
+  };
+  second(2);
+  is_away = true;
+  source.write_many(40);
+  second(2);
+  REQUIRE(stream.failures().size() == 1);
+  CHECK(stream.failures()[0].source == 1);
+  CHECK(got.items.size() == 40 - source.numbers_in(range).size());
+  asked = 0;
+  second(3);
+  CHECK(asked == 3);
+  CHECK(stream.failures().size() == 1);
+  // The others split meanwhile: the number of the source is that of the moment.
+  source.split_in_half(source.live()[0].id);
+  second(2);
+  REQUIRE(stream.failures().size() == 1);
+  CHECK(stream.failures()[0].source == 2);
+  // Whoever was away may have been split as well.
+  source.split_in_half("1");
+  is_away = false;
+  second(2);
+  CHECK(stream.failures().empty());
+  CHECK(test::sorted(numbers_in(got)) == counted(0, 40));
+  source.write_many(20);
+  second(2);
+  CHECK(test::sorted(numbers_in(got)) == counted(0, 60));
+  is_away = true;
+  source.split_in_half(source.live().back().id);
+  second(2);
+  stop.request_stop();
+  CHECK(reader.is_done());
+  REQUIRE(got.why.has_value());
+  CHECK(got.why->code == errc::stopped);
+}
+
 TEST_CASE("a source that fails or throws while it is followed is asked again in the next round") {
   for (bool const throws : {false, true}) {
     throwing source{cosmos_v2, {cosmos_v2.boundary(1, 2)}};

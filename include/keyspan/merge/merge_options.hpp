@@ -13,7 +13,7 @@ namespace keyspan {
 /// What becomes of a merge when one of its sources fails.
 enum class on_failure : std::uint8_t {
   stop,   ///< the error is the last result; what the merge was at is kept, and tried again later
-  go_on,  ///< the others are merged without it; `failures()` tells of it
+  go_on,  ///< the others are merged without it until it is asked again; `failures()` tells of it
 };
 
 /// How sources are read.

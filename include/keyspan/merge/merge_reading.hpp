@@ -46,6 +46,9 @@ namespace keyspan::detail {
 // Sources that hear of a stop by a token; others are closed.
 template <class Feed>
 concept stops_by_token = requires(Feed& feed, stop_token const& token) { feed.stop_by(token); };
+// Sources that are asked again and again, in one round that never ends.
+template <class Feed>
+concept is_followed = requires { requires waits<decltype(std::declval<Feed&>().manner)>; };
 template <class Feed>
 concept has_watermark = requires(Feed const& feed) { feed.manner.watermark(); };
 
@@ -330,6 +333,10 @@ class merge_reading {
   }
 
   void install(slot_type& slot) {
+    if (slot.need == slot_need::retry && slot.what != fetched::failed) {
+      forgive(slot);
+      need(slot, slot_need::page);
+    }
     switch (slot.what) {
       case fetched::page:
         return show(slot);
@@ -439,10 +446,16 @@ class merge_reading {
                           words.later, " behind ", words.earlier, words.where);
     fail(slot, *slot.unsorted);
   }
+  static bool is_refused([[maybe_unused]] slot_type const& slot) noexcept {
+    if constexpr (remembers_given<Feed>) {
+      return static_cast<bool>(slot.feed.refused);
+    } else {
+      return false;
+    }
+  }
   // Whether no source can be merged: that was asked for, or the cursor is that of another merge.
-  static bool is_of_all([[maybe_unused]] slot_type const& slot, error const& why) {
-    if constexpr (remembers_given<Feed>)
-      if (slot.feed.refused && why.code == errc::invalid_options) return true;
+  static bool is_of_all(slot_type const& slot, error const& why) {
+    if (is_refused(slot) && why.code == errc::invalid_options) return true;
     return why.code == errc::stopped || why.code == errc::timed_out;
   }
   void fail(slot_type& slot, error const& why) {
@@ -451,9 +464,22 @@ class merge_reading {
       if (!failure_) failure_ = why;
       return;
     }
+    if (slot.need == slot_need::retry) forgive(slot);
     failures_.push_back({slot.number, feed_of(slot), why});
+    if constexpr (is_followed<Feed>) {
+      if (!slot.unsorted && !is_refused(slot)) {
+        need(slot, slot_need::retry);
+        tree_.end(slot.number);
+        slot.feed.waits_first = true;
+        return start(slot);
+      }
+    }
     need(slot, slot_need::no_more);
     tree_.end(slot.number);
+  }
+  // It is there again, or says anew why not.
+  void forgive(slot_type const& slot) noexcept {
+    std::erase_if(failures_, [&](merge_failure const& one) { return one.source == slot.number; });
   }
   // Feeds are opened one after another, and nothing can be given before all are: so their ranges
   // take their places many at a time.
@@ -475,6 +501,8 @@ class merge_reading {
     std::vector<replacement> by;
     for (std::size_t const number : split_) by.push_back({number, slots_[number]->parts.size()});
     tree_.replace(by);
+    std::vector<slot_type const*> failed;
+    for (merge_failure const& one : failures_) failed.push_back(slots_[one.source].get());
     std::vector<std::unique_ptr<slot_type>> before = std::exchange(slots_, {});
     std::vector<slot_type*> more;
     auto next = by.begin();
@@ -494,6 +522,7 @@ class merge_reading {
     for (std::size_t i = 0; i < slots_.size(); ++i)
       slots_[i]->number = static_cast<std::uint32_t>(i);
     split_.clear();
+    for (std::size_t i = 0; i < failed.size(); ++i) failures_[i].source = failed[i]->number;
     for (slot_type* const slot : more) {
       if constexpr (remembers_given<Feed>) {
         std::uint64_t const known = std::exchange(slot->feed.given.state, 0);

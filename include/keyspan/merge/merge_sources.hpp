@@ -25,7 +25,6 @@
 #include <keyspan/merge/merged_cursor.hpp>
 #include <keyspan/range/token_range.hpp>
 
-#include <algorithm>
 #include <concepts>
 #include <coroutine>
 #include <cstddef>
@@ -58,6 +57,7 @@ enum class slot_need : std::uint8_t {
   nothing,  // the tree has a page of it
   more,     // it has said that nothing is new, and may say otherwise
   no_more,  // it has ended, or failed
+  retry,    // it has failed, and is asked again in a while; nobody waits for it
 };
 
 struct handing_over {
@@ -234,12 +234,9 @@ struct range_feed {
       add_parts(parts, progress, progress.cursor().parts, at.range, given);
       return parts;
     }
-    auto whole = resumed;
-    std::sort(whole.begin(), whole.end(),
-              [](auto const& a, auto const& b) { return a.at.range < b.at.range; });
     // Of all that it reads the first reading knows no more than its own part, and is soon copied.
     auto const opened = progress.readings({resumed.front().at});
-    for (auto const& one : whole)
+    for (auto const& one : resumed)
       add_parts(parts, opened.front(), {one.at}, one.at.range, one.given);
     return parts;
   }
@@ -253,10 +250,12 @@ struct range_feed {
   std::size_t feed = 0;                           // the number of the feed that it is a range of
   bool is_range = false;                          // it was divided
   bool has_told = false;                          // that nothing is new
+  bool waits_first = false;                       // as the manner says, and asks then
   cursor_type at{whole_space(source->scheme())};  // where it begins
   given_items given{};                            // of the page there
-  std::vector<merged_part<token_of_source<Source>>> resumed{};  // what is divided, in place of all
-  boxed<error> refused{};                                // where it was to go on from, and that:
+  std::vector<merged_part<token_of_source<Source>>>
+      resumed{};           // what is divided, in place of all: in order
+  boxed<error> refused{};  // where it was to go on from, and that:
   boxed<merged_feed_cursor<token_type>> refused_part{};  // of this feed,
   boxed<merged_cursor<token_type>> refused_whole{};      // or of all, in the first one
 
@@ -309,6 +308,9 @@ fetching ask(merge_slot<range_feed<Source, Manner>>& slot, merge_inbox& inbox) {
   auto& progress = feed.progress;
   for (;;) {
     slot.what = fetched::again;
+    if constexpr (waits<Manner>)
+      if (std::exchange(feed.waits_first, false))  // the stop that ends this is told below
+        static_cast<void>(co_await feed.manner.wait_until(feed.manner.due(), progress.stop()));
     std::optional<instant> const now = feed.manner.now();
     if (feed.refused) {
       slot.fail(*feed.refused);
