@@ -338,6 +338,7 @@ class winner_tree {
     std::size_t count = 0;
     std::uint64_t last = std::exchange(runs_on_, past_all);
     std::uint64_t in_a_row = last == past_all ? 0 : most_in_a_row - 1;
+    bool is_row = is_in_rows_;  // the next one is looked at alone
     while (count < room) {
       std::uint64_t const winner = sources_[1];
       if ((winner & ended_bit) != 0) [[unlikely]]
@@ -357,6 +358,18 @@ class winner_tree {
           continue;
         }
       }
+      if (is_row) [[unlikely]] {
+        tree_run const row = run_of_one(items, sources, count, room, winner);
+        is_row = is_in_rows_ = row.count - count >= long_row;
+        in_a_row = 0;
+        count = row.count;
+        if (row.why == run_end::unsorted) [[unlikely]]
+          return row;
+        if (row.why == run_end::page_end || count == room) runs_on_ = winner;
+        if (row.why == run_end::page_end && !page_end(*this, winner))
+          return {count, run_end::page_end, winner};
+        continue;
+      }
       items[count] = from.at;
       sources[count++] = static_cast<std::uint32_t>(winner);
       if (++from.at == from.end) [[unlikely]] {
@@ -370,17 +383,7 @@ class winner_tree {
       look_ahead(from, winner);
       in_a_row = (in_a_row + 1) & (0 - static_cast<std::uint64_t>(winner == last));
       last = winner;
-      if (in_a_row == most_in_a_row) [[unlikely]] {
-        in_a_row = 0;
-        if (sources_[1] != winner || count == room) continue;
-        tree_run const same = run_of_one(items, sources, count, room, winner);
-        count = same.count;
-        if (same.why == run_end::unsorted) [[unlikely]]
-          return same;
-        if (same.why == run_end::page_end || count == room) runs_on_ = winner;
-        if (same.why == run_end::page_end && !page_end(*this, winner))
-          return {count, run_end::page_end, winner};
-      }
+      is_row = in_a_row == most_in_a_row && sources_[1] == winner;
     }
     return {count, run_end::full, 0};
   }
@@ -393,6 +396,8 @@ class winner_tree {
   };
   // How often one source wins before it is looked at alone; less often does not pay.
   static constexpr std::uint64_t most_in_a_row = 1;
+  // Behind so many of one source, the next one is looked at alone from its first item on.
+  static constexpr std::size_t long_row = 16;
 
   void look_ahead(page& from, std::size_t source) {
     if (from.end - from.at < 2) return;
@@ -553,11 +558,17 @@ class winner_tree {
     Item* const stop = first + (std::min)(room - count, static_cast<std::size_t>(from.end - first));
     key_type key = keys_of_nodes_[1];
     run_end why = run_end::full;
+    auto const number = static_cast<std::uint32_t>(winner);
+    items[count] = first;
+    sources[count++] = number;
     Item* at = first + 1;
     key_type next = from.next;
     if constexpr (is_exact && Keys::is_checked) {
-      skip_by_eights(at, stop, key, winner, limit, challenger);
-      if (at != first + 1 && at != from.end) next = keys_.key(winner, *at);
+      std::size_t const more =
+          run_of_eights(items + count, sources + count, at, stop, key, winner, limit, challenger);
+      count += more;
+      at += more;
+      if (more > 0 && at != from.end) next = keys_.key(winner, *at);
     }
     while (at != from.end) {
       if (is_out_of_order(next, key, at)) [[unlikely]] {
@@ -566,34 +577,39 @@ class winner_tree {
       }
       key = next;
       if (at == stop || !is_before(key, winner, at, limit, challenger)) break;
+      items[count] = at;
+      sources[count++] = number;
       if (++at != from.end) next = keys_.key(winner, *at);
     }
     if (at == from.end) why = run_end::page_end;
-    std::size_t const more = static_cast<std::size_t>(at - first);
-    for (std::size_t i = 0; i < more; ++i) items[count + i] = first + i;
-    std::fill_n(sources + count, more, static_cast<std::uint32_t>(winner));
-    count += more;
     from.at = at;
     if (why == run_end::unsorted) return {count, why, winner};
     decide(winner, key, winner);
     look_ahead(from, winner);
     return {count, why, winner};
   }
-  // Eight at a time, and one branch for all of them, as long as the last of them precedes the head.
-  void skip_by_eights(Item*& at, Item* stop, key_type& key, std::uint64_t winner,
-                      key_type const& limit, std::uint64_t challenger) {
-    while (stop - at > 8) {
+  // Eight at a time, as long as the last of them precedes the head: returns how many. Items out of
+  // order end it, and are looked at one by one. The loops are of a length that compilers unroll.
+  std::size_t run_of_eights(Item** items, std::uint32_t* sources, Item* const first, Item* stop,
+                            key_type& key, std::uint64_t winner, key_type const& limit,
+                            std::uint64_t challenger) {
+    constexpr int all = 8;
+    auto const number = static_cast<std::uint32_t>(winner);
+    Item* at = first;
+    for (; stop - at > all; at += all, items += all, sources += all) {
       key_type last = key;
-      bool is_unsorted = false;
-      for (int i = 0; i < 8; ++i) {
+      for (int i = 0; i < all; ++i) {
         key_type const next = keys_.key(winner, at[i]);
-        is_unsorted |= is_out_of_order(next, last, at + i);
+        if (is_out_of_order(next, last, at + i)) [[unlikely]]
+          return static_cast<std::size_t>(at - first);
         last = next;
       }
-      if (is_unsorted || !is_before(last, winner, at, limit, challenger)) return;
+      if (!is_before(last, winner, at, limit, challenger)) break;
       key = last;
-      at += 8;
+      for (int i = 0; i < all; ++i) items[i] = at + i;
+      for (int i = 0; i < all; ++i) sources[i] = number;
     }
+    return static_cast<std::size_t>(at - first);
   }
   bool is_before(key_type const& key, std::uint64_t source, Item* at, key_type const& limit,
                  std::uint64_t challenger) const {
@@ -627,6 +643,7 @@ class winner_tree {
   std::vector<page> pages_{};
   bool is_built_ = false;
   std::uint64_t runs_on_ = past_all;  // whose run the end of a page or of the room has cut
+  bool is_in_rows_ = false;           // the last run was a long one
 };
 
 }  // namespace keyspan::detail
