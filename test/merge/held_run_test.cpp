@@ -69,7 +69,7 @@ struct shelf {
   void page(std::size_t slot, std::vector<entry> page) {
     run.save(*slots[slot], keys);
     slots[slot]->run_item = run.before;
-    slots[slot]->shown().items = std::move(page);
+    slots[slot]->shown() = std::move(page);
   }
   // The tree gives the next items of these sources.
   void next(std::vector<std::pair<std::size_t, std::size_t>> const& places) {
@@ -128,7 +128,7 @@ TEST_CASE("what is held outlives its page, and its source's being split") {
   three.page(0, {{"x", 99}, {"x", 99}});
   CHECK(three.slots[0]->run_part);
   three.run.split(*three.slots[1], *three.slots[2], three.keys);
-  three.slots[1]->shown().items = {};
+  three.slots[1]->shown() = {};
   REQUIRE(three.run.orphans().size() == 1);
   CHECK(three.run.orphans()[0].feed == three.slots[1]->feed.feed);
   three.run.give();

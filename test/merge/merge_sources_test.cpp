@@ -74,8 +74,8 @@ TEST_CASE("a range hands over its pages, then its end, in every round") {
   for (auto const& one : ranges) {
     std::vector<int> numbers;
     while (next_of(*one, inbox) == fetched::page) {
-      CHECK(one->coming().at.before != one->coming().at.after);
-      for (entry const& item : one->coming().items) numbers.push_back(item.number);
+      CHECK(one->end() != one->next_end());
+      for (entry const& item : one->coming()) numbers.push_back(item.number);
     }
     CHECK(one->what == fetched::end);
     CHECK(numbers == source.numbers_in(one->feed.at.range));
@@ -92,7 +92,7 @@ TEST_CASE("a range whose partition has split hands over its parts, each from whe
   auto const ranges = opened(source, inbox);
   auto& left = *ranges.front();
   CHECK(next_of(left, inbox) == fetched::page);
-  auto const after = left.coming().at.after;
+  auto const after = left.next_end();
   source.split_in_half("0");
   CHECK(next_of(left, inbox) == fetched::split);
   REQUIRE(left.parts.size() == 2);
@@ -133,7 +133,7 @@ TEST_CASE("a range whose partition was merged into a larger one stays what it is
   source.merge("0", "1");
   std::vector<int> numbers;
   while (next_of(*ranges[1], inbox) == fetched::page)
-    for (entry const& item : ranges[1]->coming().items) numbers.push_back(item.number);
+    for (entry const& item : ranges[1]->coming()) numbers.push_back(item.number);
   CHECK(ranges[1]->what == fetched::end);
   CHECK(numbers == source.numbers_in(ranges[1]->feed.at.range));
 }

@@ -39,7 +39,9 @@ using keys_of = typename Order::template keys<entry>;
 // A source that shows a page, and knows where it and the next one begin.
 slot_type shows(reviews_journal& source, std::vector<entry> items) {
   slot_type slot{std::move(keyspan::detail::feeds_of(source, keyspan::draining{}).front())};
-  slot.shown() = {std::move(items), {keyspan::continuation{"5"}, keyspan::continuation{"9"}}};
+  slot.shown() = std::move(items);
+  slot.begin() = keyspan::continuation{"5"};
+  slot.end() = keyspan::continuation{"9"};
   return slot;
 }
 
@@ -151,7 +153,7 @@ TEST_CASE("a page of which all was given leaves nothing, and the next one what w
   slot.feed.given = part.given;
   CHECK_FALSE(leave_out_given(slot, keys));
   CHECK(slot.feed.given.count == 1);
-  slot.shown().items = {{"a", 2}, {"b", 3}};
+  slot.shown() = {{"a", 2}, {"b", 3}};
   slot.pieces.clear();
   CHECK(leave_out_given(slot, keys));
   CHECK(left_of(slot) == std::vector{3});
@@ -169,7 +171,7 @@ TEST_CASE("items that look alike are left out as often as they were given") {
   slot.feed.given = given;
   CHECK_FALSE(leave_out_given(slot, keys));
   CHECK(slot.feed.given.alike == 1);
-  slot.shown().items = {{"a", 1}, {"a", 2}};
+  slot.shown() = {{"a", 1}, {"a", 2}};
   CHECK(leave_out_given(slot, keys));
   CHECK(left_of(slot) == std::vector{2});
 }

@@ -35,12 +35,12 @@ struct abandonable_operation {
   decltype(auto) operator co_await() && { return awaiter_of(std::move(operation)); }
 };
 
-template <class Source, class A>
-auto operation_of(A&& operation) {
+template <class Source, class Ask>
+auto operation_of(Ask ask) {
   if constexpr (abandonable_source<Source>) {
-    return abandonable_operation<std::remove_cvref_t<A>>{std::forward<A>(operation)};
+    return abandonable_operation<decltype(ask())>{ask()};
   } else {
-    return std::forward<A>(operation);
+    return ask();  // in place
   }
 }
 
@@ -106,12 +106,12 @@ async_stream<result<typename Source::page_type>> stream_of(feed_state<Source>& s
            question = state.question(manner)) {
         state.begin_waiting();
         if (question == feed_question::topology) {
-          auto asked = operation_of<Source>(state.topology());
+          auto asked = operation_of<Source>([&] { return state.topology(); });
           auto answer = co_await std::move(asked);
           state.end_waiting();
           state.take(std::move(answer));
         } else if (question == feed_question::page) {
-          auto asked = operation_of<Source>(state.page());
+          auto asked = operation_of<Source>([&] { return state.page(); });
           state.take_awaited(co_await std::move(asked), manner);  // moved once, from its place
         } else if constexpr (waits<Manner>) {
           result<void> const waited =

@@ -111,38 +111,17 @@ class merge_reading {
       if (shown_ < held_.given()) return merge_step::batch;
       shown_ = 0;
     }
-    breaking const guard{*this};
-    for (;;) {
-      if constexpr (unites<keys_type>) held_.settle(tree_batch(), slots_);
-      at_ = count_ = 0;
-      look_at_ended();
-      take_arrivals();
-      if (thrown_) rethrow();
-      if (failure_) return merge_step::failed;
-      if (keys_type::waits_for_all && hungry_ > 0) return merge_step::wait;
-      tree_run const run =
-          tree_.run(items_.data(), sources_.data(), items_.size(), stops_at_page_end{});
-      count_ = run.count;
-      if (run.why == run_end::page_end) page_ended(*slots_[run.source]);
-      if constexpr (keys_type::is_checked) {
-        if (run.why == run_end::unsorted) {
-          slot_type& slot = *slots_[run.source];
-          item_type* const later = tree_.rest(run.source).data();
-          slot.unsorted_item = static_cast<std::size_t>(later - slot.page().data());
-          unsorted(slot, *later, *(later - 1));
-        }
-      }
-      if constexpr (unites<keys_type>) {
-        held_.unite(tree_batch(), slots_, tree_.keys());
-        if (run.count == 0 && run.why == run_end::done) held_.give();
-        if (held_.given() > 0) return merge_step::batch;
-        if (run.count > 0) continue;
-      } else if (count_ > 0) {
-        return merge_step::batch;
-      }
-      if (run.why == run_end::done) return left_ == 0 ? merge_step::end : merge_step::wait;
-      if (run.why == run_end::waiting && !raise_floor(*slots_[run.source])) return merge_step::wait;
+#if KEYSPAN_EXCEPTIONS
+    try {
+      return go_on();
+    } catch (...) {
+      // Where the order throws, what the tree has given was given to nobody.
+      is_broken_ = is_broken_ || !is_sources_;
+      throw;
     }
+#else
+    return go_on();
+#endif
   }
   batch_type batch() const noexcept {
     if constexpr (unites<keys_type>) {
@@ -238,19 +217,45 @@ class merge_reading {
  private:
   static constexpr std::size_t nobody = ~std::size_t{};
 
-  // Where the order throws, what the tree has given was given to nobody.
-  struct breaking {
-    ~breaking() {
-      if (std::uncaught_exceptions() > before && !of.is_sources_) of.is_broken_ = true;
-    }
-    merge_reading& of;
-    int before = std::uncaught_exceptions();
-  };
   struct pass_on {
     stop_source* to;
     void operator()() const noexcept { to->request_stop(); }
   };
 
+  // To the next batch, or to where there is none.
+  merge_step go_on() {
+    for (;;) {
+      if constexpr (unites<keys_type>) held_.settle(tree_batch(), slots_);
+      at_ = count_ = 0;
+      look_at_ended();
+      take_arrivals();
+      if (thrown_) rethrow();
+      if (failure_) return merge_step::failed;
+      if (keys_type::waits_for_all && hungry_ > 0) return merge_step::wait;
+      tree_run const run =
+          tree_.run(items_.data(), sources_.data(), items_.size(), stops_at_page_end{});
+      count_ = run.count;
+      if (run.why == run_end::page_end) page_ended(*slots_[run.source]);
+      if constexpr (keys_type::is_checked) {
+        if (run.why == run_end::unsorted) {
+          slot_type& slot = *slots_[run.source];
+          item_type* const later = tree_.rest(run.source).data();
+          slot.unsorted_item = static_cast<std::size_t>(later - slot.page().data());
+          unsorted(slot, *later, *(later - 1));
+        }
+      }
+      if constexpr (unites<keys_type>) {
+        held_.unite(tree_batch(), slots_, tree_.keys());
+        if (run.count == 0 && run.why == run_end::done) held_.give();
+        if (held_.given() > 0) return merge_step::batch;
+        if (run.count > 0) continue;
+      } else if (count_ > 0) {
+        return merge_step::batch;
+      }
+      if (run.why == run_end::done) return left_ == 0 ? merge_step::end : merge_step::wait;
+      if (run.why == run_end::waiting && !raise_floor(*slots_[run.source])) return merge_step::wait;
+    }
+  }
   static std::vector<cursor_of_feed<Feed>> begun_with(
       [[maybe_unused]] std::vector<Feed> const& feeds) {
     std::vector<cursor_of_feed<Feed>> made;
@@ -362,12 +367,12 @@ class merge_reading {
   // Behind the page that is shown were others, without items.
   static void pass_over(slot_type& slot) {
     if constexpr (remembers_given<Feed>)
-      if (std::exchange(slot.has_passed, false)) slot.shown().at.after = slot.coming().at.after;
+      if (std::exchange(slot.has_passed, false)) slot.end() = slot.next_end();
   }
   void show(slot_type& slot) {
     if constexpr (keys_type::is_checked) {
       if (!follows(slot))
-        return unsorted(slot, *std::ranges::data(slot.coming().items), slot.page().back());
+        return unsorted(slot, *std::ranges::data(slot.coming()), slot.page().back());
     }
     if constexpr (unites<keys_type>) held_.save(slot, tree_.keys());
     slot.turn_over();
@@ -375,10 +380,13 @@ class merge_reading {
     slot.pieces.clear();
     slot.piece = 0;
     if constexpr (remembers_given<Feed>) {
-      slot.given_before = slot.feed.given;
-      if (slot.feed.given.count > 0 && !leave_out_given(slot, tree_.keys())) {
-        need(slot, slot_need::page);
-        return start(slot);
+      if (slot.given_before.count > 0) slot.given_before = {};
+      if (slot.feed.given.count > 0) {
+        slot.given_before = slot.feed.given;
+        if (!leave_out_given(slot, tree_.keys())) {
+          need(slot, slot_need::page);
+          return start(slot);
+        }
       }
     }
     need(slot, slot_need::nothing);
@@ -424,7 +432,7 @@ class merge_reading {
   bool follows(slot_type& slot) const {
     std::span<item_type> const before = slot.page();
     if (before.empty()) return true;
-    item_type& next = *std::ranges::data(slot.coming().items);
+    item_type& next = *std::ranges::data(slot.coming());
     if constexpr (keys_type::is_exact) {
       std::uint64_t key[2]{};
       tell_key(key, next);

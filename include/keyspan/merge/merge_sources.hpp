@@ -149,14 +149,10 @@ struct merge_slot : inbox_node {
   using item_type = std::remove_pointer_t<decltype(std::ranges::data(
       std::declval<typename Feed::items_type&>()))>;
 
-  // A page, and where it and the next one begin.
-  struct page_at {
-    items_type items;
-    typename Feed::position_type at;
-  };
+  using position_type = typename Feed::position_type;
 
   explicit merge_slot(Feed&& from)
-      : feed{std::move(from)}, pages{{{}, feed.begin()}, {{}, feed.begin()}} {}
+      : feed{std::move(from)}, positions{feed.begin(), feed.begin(), feed.begin()} {}
 
   Feed feed;
   std::uint32_t number = 0;
@@ -164,7 +160,9 @@ struct merge_slot : inbox_node {
   bool is_asking = false;    // it is in flight
   bool has_arrived = false;  // it has handed over what was not looked at yet
   std::uint8_t turn = 0;     // which of the pages is shown
-  page_at pages[2];
+  std::uint8_t place = 0;    // where that begins; behind it others
+  items_type pages[2]{};
+  position_type positions[3];
   boxed<error> unsorted{};                     // not `why`, which is of what it is in flight for
   std::size_t unsorted_item = ~std::size_t{};  // of the page that is shown
   bool has_passed = false;                     // pages without items, behind that one
@@ -185,16 +183,21 @@ struct merge_slot : inbox_node {
   fetching asks{};  // last: it refers to all of this
 
   // What the tree has, or had last, and what was handed over. They take turns.
-  page_at& shown() noexcept { return pages[turn]; }
-  page_at& coming() noexcept { return pages[1 - turn]; }
+  items_type& shown() noexcept { return pages[turn]; }
+  items_type& coming() noexcept { return pages[1 - turn]; }
+  // Where the page that is shown begins, and ends, and where the one that comes does.
+  position_type& begin() noexcept { return positions[place]; }
+  position_type& end() noexcept { return positions[(place + 1) % 3]; }
+  position_type& next_end() noexcept { return positions[(place + 2) % 3]; }
   void turn_over() {
     turn = static_cast<std::uint8_t>(1 - turn);
-    coming().items = items_type{};  // not {}, which a vector may take for a list
+    place = static_cast<std::uint8_t>((place + 1) % 3);
+    coming() = items_type{};  // not {}, which a vector may take for a list
     unsorted_item = ~std::size_t{};
     has_passed = false;
   }
   std::span<item_type> page() noexcept {
-    return {std::ranges::data(shown().items), std::ranges::size(shown().items)};
+    return {std::ranges::data(shown()), std::ranges::size(shown())};
   }
   void fail(error const& by) {
     why.emplace(by);
@@ -213,11 +216,7 @@ struct range_feed {
   using progress_type = feed_progress<typename Source::scheme_type>;
   using cursor_type = keyspan::cursor<token_of_source<Source>>;
 
-  // Where a page begins, and where the next one does.
-  struct position_type {
-    continuation before{};
-    continuation after{};
-  };
+  using position_type = continuation;
 
   range_feed(Source& from, progress_type of, Manner by, std::size_t number)
       : source{&from}, progress{std::move(of)}, manner{std::move(by)}, feed{number} {}
@@ -225,7 +224,7 @@ struct range_feed {
   void stop_by(stop_token const& token) { progress.stop_by(token); }
   stop_token const& stop() const noexcept { return progress.stop(); }
   void begin_round() noexcept { progress.begin_round(); }
-  position_type begin() const { return {at.from, at.from}; }
+  position_type const& begin() const noexcept { return at.from; }
 
   // One for each range that it was divided into, in their order.
   std::vector<range_feed> divided() const {
@@ -284,17 +283,16 @@ void take_page(Slot& slot, result<Page>&& answer) {
     return;
   }
   if (auto const sound = progress.accept(*answer); !sound) return slot.fail(sound.error());
-  slot.coming().at.before = progress.from();
   bool const nothing_new = answer->nothing_new;
   progress.pass(answer->continuation, nothing_new,
                 nothing_new ? slot.feed.manner.due() : instant{});
-  slot.coming().at.after = progress.from();
+  slot.next_end() = progress.from();
   slot.feed.has_told = false;
   if (std::ranges::empty(answer->items)) {
     slot.has_passed = true;
     return;
   }
-  slot.coming().items = std::move(answer->items);
+  slot.coming() = std::move(answer->items);
   slot.what = fetched::page;
 }
 template <class Slot, class Page>
@@ -323,7 +321,8 @@ fetching ask(merge_slot<range_feed<Source, Manner>>& slot, merge_inbox& inbox) {
     } else {
       feed_question const question = feed.question(now);
       if (question == feed_question::topology) {
-        auto asked = operation_of<Source>(feed.source->topology(progress.version()));
+        auto asked =
+            operation_of<Source>([&] { return feed.source->topology(progress.version()); });
         auto answer = co_await std::move(asked);
         if (!answer) {
           progress.see(answer.error());
@@ -335,8 +334,9 @@ fetching ask(merge_slot<range_feed<Source, Manner>>& slot, merge_inbox& inbox) {
           slot.what = fetched::split;
         }
       } else if (question == feed_question::page) {
-        auto asked = operation_of<Source>(
-            feed.source->read(progress.range(), progress.from(), progress.request()));
+        auto asked = operation_of<Source>([&] {
+          return feed.source->read(progress.range(), progress.from(), progress.request());
+        });
         take_page(slot, co_await std::move(asked));  // moved once, from its place
       } else if (question == feed_question::none) {
         if (feed.is_range) {

@@ -76,12 +76,12 @@ part_of_feed<decltype(Slot::feed)> part_before(Slot& slot, std::size_t item, Key
   auto const page = slot.page();
   auto const& range = slot.feed.at.range;
   if (item >= page.size()) {
-    part_type part{{range, slot.shown().at.after}, {}};
+    part_type part{{range, slot.end()}, {}};
     if (slot.feed.given.count > 0) part.given = slot.feed.given;
     part.given.state = keys.state(slot.number);
     return part;
   }
-  part_type part{{range, slot.shown().at.before}, slot.given_before};
+  part_type part{{range, slot.begin()}, slot.given_before};
   given_items& given = part.given;
   if (item > 0) {
     // Between two images nothing has to be told apart: all up to there was given.

@@ -109,8 +109,8 @@ fetching ask(merge_slot<stream_source<Stream>>& slot, merge_inbox& inbox) {
 }
 template <class Slot, class T>
 void take_given(Slot& slot, T& given) {
-  slot.coming().items = streamed<T>::take(given);
-  slot.what = std::ranges::size(slot.coming().items) == 0 ? fetched::again : fetched::page;
+  slot.coming() = streamed<T>::take(given);
+  slot.what = std::ranges::size(slot.coming()) == 0 ? fetched::again : fetched::page;
 }
 template <class Slot, class T>
 void take_given(Slot& slot, result<T>& given) {
