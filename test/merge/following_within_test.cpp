@@ -4,6 +4,7 @@
 #include <keyspan/feed/feed.hpp>
 #include <keyspan/feed/feed_reading.hpp>
 #include <keyspan/hash/cosmos_v2.hpp>
+#include <keyspan/key/partition_key.hpp>
 #include <keyspan/merge/following_within.hpp>
 #include <keyspan/merge/merge_async.hpp>
 #include <keyspan/merge/other_orders.hpp>
@@ -18,8 +19,10 @@
 
 #include <chrono>
 #include <cstddef>
+#include <iterator>
 #include <list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -45,7 +48,7 @@ struct by_name {
 
 using source_list = std::list<reviews_journal>;
 
-// Two regions of one partition each; what is written in one is named by its minute.
+// Regions of one partition each; what is written in one is named by its minute.
 struct regions {
   source_list all{};
   minutes now = at(0);
@@ -54,12 +57,16 @@ struct regions {
   std::vector<std::size_t> waits{};
   bool is_over = false;
 
-  regions() {
-    for (int i = 0; i < 2; ++i) all.push_back(reviews_in(1, 0));
+  explicit regions(int count = 2) {
+    for (int i = 0; i < count; ++i) all.push_back(reviews_in(1, 0));
   }
-  void write(std::size_t region, int minute) {
-    auto& to = region == 0 ? all.front() : all.back();
-    to.write(keyspan::partition_key{"a"}, std::to_string(minute));
+  void write(std::size_t region, int minute, std::string_view key = "a") {
+    auto& to = *std::next(all.begin(), static_cast<std::ptrdiff_t>(region));
+    to.write(keyspan::partition_key{key}, std::to_string(minute));
+  }
+  // Nobody is waited for longer than five minutes.
+  auto within() {
+    return following_within{clock, seconds{1}, std::chrono::minutes{5}, [this] { return now; }};
   }
   // Each is asked again.
   void turn() { clock.advance(seconds{1}); }
@@ -80,12 +87,14 @@ running read(Stream& merged, regions& of) {
 using texts = std::vector<std::string>;
 
 template <class Manner, class Steps>
-void follow(regions& world, Manner manner, Steps steps) {
+void follow(regions& world, Manner manner, Steps steps, test::kept_cursor const* from = nullptr) {
   keyspan::stop_source stop;
   std::vector<keyspan::feed<reviews_journal>> feeds;
   for (auto& one : world.all)
     feeds.emplace_back(one, keyspan::feed_request<keyspan::token128>{.stop = stop.token()});
-  auto merged = keyspan::merge_async(feeds, by_time(by_name{}), manner);
+  auto const order = by_time(by_name{});
+  auto merged = from ? keyspan::merge_async(feeds, order, *from, manner)
+                     : keyspan::merge_async(feeds, order, manner);
   auto const loop = read(merged, world);
   steps(merged);
   stop.request_stop();
@@ -134,9 +143,7 @@ TEST_CASE("a silent source holds the others back as long as it may be late") {
   world.write(0, 10);
   world.write(0, 20);
   world.write(0, 30);
-  following_within const within{world.clock, seconds{1}, std::chrono::minutes{5},
-                                [&] { return world.now; }};
-  follow(world, within, [&](auto& merged) {
+  follow(world, world.within(), [&](auto& merged) {
     CHECK(world.given.empty());
     world.now = at(14);  // nothing is written before 9 any more
     world.turn();
@@ -176,10 +183,8 @@ TEST_CASE("what was late goes on as late where another merge goes on") {
   world.write(0, 10);
   world.write(0, 40);
   world.now = at(35);
-  following_within const within{world.clock, seconds{1}, std::chrono::minutes{5},
-                                [&] { return world.now; }};
   std::string kept;
-  follow(world, within, [&](auto& merged) {
+  follow(world, world.within(), [&](auto& merged) {
     CHECK(world.given == texts{"10"});
     kept = merged.cursor().to_text();
   });
@@ -200,6 +205,80 @@ TEST_CASE("what was late goes on as late where another merge goes on") {
         if (number++ == 1) CHECK(part.given.state == keyspan::sort_image<minutes>::of(at(30)));
   }
   CHECK(rest == texts{"20", "40", "41", "42"});
+}
+
+TEST_CASE("a clock that goes back lowers nothing, nor what late items count as of") {
+  regions world;
+  world.now = at(35);
+  follow(world, world.within(), [&](auto&) {
+    world.turn();  // nothing comes before 30 any more
+    world.now = at(20);
+    world.turn();
+    world.write(0, 17);  // both count as of 30: the first source is first
+    world.write(1, 16);
+    world.turn();
+    CHECK(world.given == texts{"17"});
+    world.now = at(60);
+    world.turn();
+    world.turn();
+    CHECK(world.given == texts{"17", "16"});
+  });
+}
+
+TEST_CASE("what is late counts as of then also where another merge goes on whose clock is behind") {
+  regions world{3};
+  world.write(2, 30);
+  world.now = at(36);
+  std::string kept;
+  follow(world, world.within(), [&](auto& merged) {
+    world.turn();  // nothing comes before 31 any more
+    CHECK(world.given == texts{"30"});
+    kept = merged.cursor().to_text();
+  });
+  auto const from = test::kept_cursor::from_text(keyspan::cosmos_v2, kept);
+  world.now = at(32);
+  auto const steps = [&](auto&) {
+    world.turn();
+    world.write(0, 29);  // both count as of 31: the first source is first
+    world.write(1, 28);
+    world.turn();
+    world.now = at(60);
+    world.turn();
+    world.turn();
+    CHECK(world.given == texts{"30", "29", "28"});
+  };
+  follow(world, world.within(), steps, &from.value());
+}
+
+TEST_CASE("the parts of a source count as no earlier than it did, also with a watermark below") {
+  regions world{1};
+  auto& source = world.all.front();
+  auto const& range = source.live().front().range;
+  auto const middle = keyspan::cosmos_v2.midpoint(range.lower(), range.upper()).value();
+  std::string left;
+  std::string right;
+  for (int i = 0; left.empty() || right.empty(); ++i) {
+    auto const key = "key " + std::to_string(i);
+    auto const token = keyspan::token_of(keyspan::cosmos_v2, keyspan::partition_key{key});
+    (token < middle ? left : right) = key;
+  }
+  world.write(0, 40);
+  world.now = at(35);  // what comes is ahead of the watermark
+  follow(world, world.within(), [&](auto&) {
+    world.turn();
+    CHECK(world.given == texts{"40"});
+    source.split_in_half("0");
+    world.turn();
+    world.turn();
+    world.write(0, 39, left);  // both count as of 40: the left part is first
+    world.write(0, 33, right);
+    world.turn();
+    world.turn();
+    world.now = at(90);
+    world.turn();
+    world.turn();
+    CHECK(world.given == texts{"40", "39", "33"});
+  });
 }
 
 TEST_CASE("nobody is late by a negative time") {

@@ -36,6 +36,7 @@ static_assert(item_identity<keyspan::token128> && item_identity<std::pair<int, s
 static_assert(item_identity<std::tuple<int, color const&, std::pair<int, char const*>>>);
 static_assert(!item_identity<double> && !item_identity<std::vector<int>>);
 static_assert(!item_identity<std::pair<int, double>> && !item_identity<std::tuple<double>>);
+static_assert(!item_identity<std::tuple<int, double>> && !item_identity<std::tuple<double, int>>);
 
 struct item {
   std::string name;
@@ -101,6 +102,10 @@ TEST_CASE("identities are the same on every machine, since cursors keep them") {
   CHECK(hash(std::string{"a"}) == hash("a"));
   CHECK(hash(std::tuple{7, std::string{"a"}}) == hash(std::pair{7, "a"}));
   CHECK(hash(-1) == hash(std::int64_t{-1}));
+  // Here a char has a sign, there it has none.
+  CHECK(hash(static_cast<char>(0xE9)) == 0xD78F20C74B7B41F3);
+  for (int byte = 0; byte < 256; ++byte)
+    CHECK(hash(static_cast<char>(byte)) == hash(static_cast<unsigned char>(byte)));
   std::set<std::uint64_t> all;
   for (int i = 0; i < 1000; ++i) {
     all.insert(hash(i));

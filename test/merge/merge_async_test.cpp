@@ -11,6 +11,7 @@
 #include <keyspan/merge/other_orders.hpp>
 
 #include "../feed/journal.hpp"
+#include "../feed/suspending_source.hpp"
 #include "shelves.hpp"
 #include "worlds.hpp"
 
@@ -187,6 +188,31 @@ TEST_CASE("a hundred thousand sources are merged, as partitions and as feeds") {
     test::read_by_batches(stream, got);
     CHECK(places(got.items) == sorted);
   }
+}
+
+TEST_CASE("many feeds that open one after another are merged") {
+  constexpr std::size_t count = 20'000;
+  using late_source = test::suspending_source<shelves<std::uint64_t>, true>;
+  random rng{6};
+  keyed_sources sources(count);
+  for (auto& one : sources) one.push_back({rng.below(1000), 0, 0});
+  test::number(sources);
+  std::deque<shelves<std::uint64_t>> containers;
+  std::deque<late_source> late;
+  for (auto const& one : sources) {
+    containers.emplace_back(keyed_sources{one});
+    late.emplace_back(containers.back());
+  }
+  auto stream = merge_async(late, ascending(&keyed::key));
+  test::story_of<decltype(stream)> got;
+  auto const reader = test::read_by_batches(stream, got);
+  for (bool is_any = true; is_any;) {
+    is_any = false;
+    for (auto& one : late) is_any = one.complete() || is_any;
+  }
+  CHECK(reader.is_done());
+  CHECK_FALSE(got.why.has_value());
+  CHECK(places(got.items) == places(test::sorted_all(sources, ascending(&keyed::key))));
 }
 
 // What stands in each place of a merge by what a source counts as.

@@ -2,17 +2,27 @@
 // not grow, and that it allocates nothing per item and per page.
 #include <keyspan/async/ready.hpp>
 #include <keyspan/async/sync_wait.hpp>
+#include <keyspan/core/error.hpp>
 #include <keyspan/core/result.hpp>
 #include <keyspan/feed/continuation.hpp>
+#include <keyspan/feed/feed.hpp>
 #include <keyspan/feed/feed_reading.hpp>
 #include <keyspan/feed/page.hpp>
+#include <keyspan/feed/page_source.hpp>
 #include <keyspan/feed/read_request.hpp>
 #include <keyspan/hash/fast64.hpp>
+#include <keyspan/hash/hash_scheme.hpp>
 #include <keyspan/merge/merge_async.hpp>
+#include <keyspan/merge/merge_feeds.hpp>
+#include <keyspan/merge/merge_options.hpp>
 #include <keyspan/merge/merge_reading.hpp>
+#include <keyspan/merge/merged_feeds.hpp>
 #include <keyspan/merge/other_orders.hpp>
+#include <keyspan/range/routing_refresh.hpp>
+#include <keyspan/range/token_range.hpp>
 
 #include "../feed/journal.hpp"
+#include "../feed/suspending_source.hpp"
 #include "shelves.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -24,6 +34,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -91,6 +102,38 @@ TEST_CASE("a step tells a batch, a wait, the end and an error apart") {
   CHECK(reading.close());
   CHECK(reading.is_closed());
   CHECK_FALSE(reading.close());
+}
+
+TEST_CASE("where two sources fail the first error is told, and the next round asks both again") {
+  auto first = reviews_in(1, 4);
+  auto second = reviews_in(1, 4);
+  using late_source = test::suspending_source<reviews_journal, true>;
+  late_source left{first};
+  late_source right{second};
+  std::vector<keyspan::feed<late_source>> feeds;
+  feeds.emplace_back(left);
+  feeds.emplace_back(right);
+  first.topology_errors.emplace_back(keyspan::errc::throttled, "the first");
+  second.topology_errors.emplace_back(keyspan::errc::unavailable, "the second");
+  keyspan::detail::merge_reading reading{keyspan::detail::feeds_of(feeds, keyspan::draining{}),
+                                         ascending(&entry::number), keyspan::merge_options{}};
+  reading.begin_round();
+  left.complete();
+  right.complete();
+  REQUIRE(reading.advance() == merge_step::failed);
+  CHECK(reading.failure().text.view() == "the first");
+  reading.begin_round();
+  CHECK(left.in_flight() == 1);
+  CHECK(right.in_flight() == 1);
+  std::vector<int> numbers;
+  merge_step step = reading.advance();
+  for (; step == merge_step::batch || step == merge_step::wait; step = reading.advance()) {
+    for (entry const& one : reading.batch()) numbers.push_back(one.number);
+    left.complete();
+    right.complete();
+  }
+  CHECK(step == merge_step::end);
+  CHECK(numbers == std::vector{0, 0, 1, 1, 2, 2, 3, 3});
 }
 
 // --- what is held
@@ -256,6 +299,80 @@ TEST_CASE("ten million items of 64 sources: two pages of each are held, and noth
   // is.
   CHECK(got.allocations == 0);
   CHECK(source.by.blank.size() <= 2 * sources);
+}
+
+// How many vectors have memory.
+struct vectors_held {
+  std::size_t now = 0;
+  std::size_t most = 0;
+};
+vectors_held held_vectors;
+
+template <class T>
+struct counting_allocator {
+  using value_type = T;
+
+  counting_allocator() = default;
+  template <class U>
+  counting_allocator(counting_allocator<U> const&) {}
+
+  T* allocate(std::size_t size) {
+    held_vectors.most = std::max(held_vectors.most, ++held_vectors.now);
+    return std::allocator<T>{}.allocate(size);
+  }
+  void deallocate(T* at, std::size_t size) {
+    --held_vectors.now;
+    std::allocator<T>{}.deallocate(at, size);
+  }
+  friend bool operator==(counting_allocator const&, counting_allocator const&) = default;
+};
+
+// Of one partition, whose page n has n a thousand times.
+struct vectors_of_numbers {
+  using scheme_type = keyspan::fast64_scheme;
+  using token_type = keyspan::token_of_scheme<scheme_type>;
+  using items_type = std::vector<int, counting_allocator<int>>;
+  using page_type = keyspan::page<int, items_type>;
+
+  static constexpr int pages = 20;
+
+  std::string_view container() const { return "vectors"; }
+  scheme_type scheme() const { return keyspan::fast64; }
+  keyspan::ready<keyspan::result<page_type>> read(keyspan::token_range<token_type> const&,
+                                                  keyspan::continuation const& from,
+                                                  keyspan::read_request const&) {
+    int const page = from.is_start() ? 0 : std::stoi(std::string{from.text()});
+    page_type made{};
+    made.nothing_new = page == pages;
+    if (page < pages) made.items = items_type(1000, page);
+    made.continuation = std::to_string(std::min(page + 1, pages));
+    return {keyspan::result<page_type>{std::move(made)}};
+  }
+  keyspan::ready<keyspan::result<keyspan::partition_page<token_type>>> topology(
+      std::string const& known) {
+    keyspan::partition_page<token_type> made{};
+    made.not_modified = !known.empty();
+    made.version = "1";
+    if (known.empty()) made.partitions.push_back({"0", keyspan::whole_space(keyspan::fast64), {}});
+    return {keyspan::result<keyspan::partition_page<token_type>>{std::move(made)}};
+  }
+};
+static_assert(keyspan::page_source<vectors_of_numbers>);
+
+TEST_CASE("of a source the memory of two pages is held at most, also where they are vectors") {
+  for (bool const reads_ahead : {false, true}) {
+    held_vectors = {};
+    vectors_of_numbers source;
+    auto merged = keyspan::merge(source, ascending(), {.reads_ahead = reads_ahead});
+    std::size_t count = 0;
+    bool in_order = true;
+    for (int const one : merged) in_order = in_order && one == static_cast<int>(count++ / 1000);
+    CHECK(in_order);
+    CHECK(count == 1000 * vectors_of_numbers::pages);
+    INFO("reads ahead " << reads_ahead);
+    CHECK(held_vectors.most <= 2);
+  }
+  CHECK(held_vectors.now == 0);
 }
 
 TEST_CASE("a merge allocates nothing per item and per page, however it is read") {

@@ -1,13 +1,22 @@
 // test/merge/merged_cursor_test.cpp — where a merge stands: to the item, in every order, whatever
 // became of the partitions; and its text.
 #include <keyspan/core/print.hpp>
+#include <keyspan/feed/feed.hpp>
+#include <keyspan/key/key_value.hpp>
+#include <keyspan/key/partition_key.hpp>
 #include <keyspan/merge/identified_order.hpp>
+#include <keyspan/merge/merge_options.hpp>
 #include <keyspan/merge/merged_cursor.hpp>
+#include <keyspan/merge/merged_feeds.hpp>
+#include <keyspan/merge/order_value.hpp>
 #include <keyspan/merge/other_orders.hpp>
+#include <keyspan/merge/sort_image.hpp>
 #include <keyspan/merge/sort_order.hpp>
 #include <keyspan/merge/united_order.hpp>
 
 #include "resumption.hpp"
+#include "shelves.hpp"
+#include "worlds.hpp"
 
 #include <feed/journal.hpp>
 
@@ -15,8 +24,12 @@
 #include <support/random.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,8 +40,10 @@ using keyspan::ascending;
 using keyspan::by_time;
 using keyspan::cosmos_v2;
 using keyspan::descending;
+using keyspan::distinct_by;
 using keyspan::errc;
 using keyspan::identified_by;
+using keyspan::on_failure;
 using keyspan::round_robin;
 using keyspan::token128;
 using test::all_manners;
@@ -42,6 +57,7 @@ using test::read_merged;
 using test::reading;
 using test::reviews_in;
 using test::sorted;
+using test::take_from;
 
 constexpr auto number = [](entry const& one) { return one.number; };
 constexpr auto group = [](entry const& one) { return one.number / 6; };
@@ -255,6 +271,247 @@ TEST_CASE("without an identity it goes on exactly as often as partitions stay") 
       read_merged(world, ascending(group), {manner::late, 6 - page}, second, all_of_it, given);
       CHECK(given == whole);
     }
+}
+
+// --- identities of items whose keys have much in common
+
+// Goes on from every item of two partitions, in an order that tells three items of each key apart.
+template <class Order>
+void goes_on_by_loops(Order const& order) {
+  journals const sources{reviews_in(2, 24)};
+  auto at_once = sources;
+  std::vector<int> whole;
+  test::read_by_loop(at_once, order, 6, {}, all_of_it, whole);
+  CHECK(whole.size() == 24);
+  for (change const become : {nothing, a_split})
+    for (std::size_t n = 0; n <= whole.size(); ++n) {
+      auto world = sources;
+      std::vector<int> given;
+      auto const kept = test::read_by_loop(world, order, 6, {}, n, given);
+      become(world);
+      test::read_by_loop(world, order, 6, kept, all_of_it, given);
+      INFO((become == a_split ? "split " : "from ") << n);
+      CHECK(holds_the_same(given, whole));
+    }
+}
+template <class Column>
+void goes_on_by_column(Column column) {
+  goes_on_by_loops(identified_by(ascending(column), place_in_text));
+  goes_on_by_loops(distinct_by(ascending(column), place_in_text));
+}
+
+// One text for three items; all have the same first eight bytes.
+std::string const& customer_of(entry const& one) {
+  static auto const customers = [] {
+    std::array<std::string, 8> made;
+    for (std::size_t i = 0; i < made.size(); ++i) made[i] = "customer number " + std::to_string(i);
+    return made;
+  }();
+  return customers[static_cast<std::size_t>(one.number / 3)];
+}
+
+TEST_CASE("an identity tells items of one text apart, and not of all that begin like it") {
+  goes_on_by_column(customer_of);
+}
+
+TEST_CASE("an identity tells items of one value of mixed types apart, and of no other") {
+  goes_on_by_column([](entry const& one) { return keyspan::order_value{customer_of(one)}; });
+  goes_on_by_column([](entry const& one) { return keyspan::key_value{customer_of(one)}; });
+}
+
+TEST_CASE("an identity tells items of one text apart where texts may be missing") {
+  goes_on_by_column([](entry const& one) { return std::optional{customer_of(one)}; });
+}
+
+TEST_CASE("an identity tells items of one key apart where keys differ behind their first word") {
+  goes_on_by_column([](entry const& one) {
+    std::array<std::byte, 16> bytes{};
+    bytes.back() = static_cast<std::byte>(one.number / 3);
+    return bytes;
+  });
+  __extension__ using wide = unsigned __int128;
+  goes_on_by_column([](entry const& one) { return static_cast<wide>(one.number / 3); });
+  goes_on_by_column([](entry const& one) { return std::pair{1.0, one.number / 3}; });
+}
+
+// --- what an order knows of a source that was gone on with
+
+constexpr auto minute_of = [](entry const& one) { return std::stoi(one.key); };
+void write_at(journals& all, std::size_t source, int minute) {
+  all[source].write(keyspan::partition_key{"a"}, std::to_string(minute));
+}
+template <class Merged>
+std::vector<int> minutes_of(Merged& merged) {
+  std::vector<int> minutes;
+  for (entry const& one : merged) minutes.push_back(minute_of(one));
+  return minutes;
+}
+
+TEST_CASE("by time the parts of a source count as no earlier than it did, wherever it began") {
+  auto const order = by_time(minute_of);
+  for (bool const resumes : {false, true}) {
+    INFO("resumes " << resumes);
+    journals all{reviews_in(1, 0), reviews_in(1, 0)};
+    write_at(all, 0, 40);
+    write_at(all, 0, 20);  // counts as of 40
+    write_at(all, 1, 45);
+    auto feeds = test::feeds_of(all, 1);
+    auto first = keyspan::merge(feeds, order);
+    take_from(first, 1);
+    auto merged =
+        resumes ? keyspan::merge(feeds, order, first.cursor()) : keyspan::merge(feeds, order);
+    CHECK(minutes_of(merged) == (resumes ? std::vector{20, 45} : std::vector{40, 20, 45}));
+    write_at(all, 0, 60);
+    CHECK(minutes_of(merged) == std::vector{60});
+    all[0].split_in_half("0");
+    write_at(all, 0, 50);  // counts as of 60
+    write_at(all, 1, 55);
+    CHECK(minutes_of(merged) == std::vector{55, 50});
+  }
+}
+
+TEST_CASE("in turn the parts of a source go on with its turn, wherever it began") {
+  for (bool const resumes : {false, true}) {
+    INFO("resumes " << resumes);
+    journals all{reviews_in(1, 0), reviews_in(1, 0)};
+    auto const write = [&](int count) {
+      for (; count > 0; --count)
+        for (std::size_t source = 0; source < 2; ++source)
+          write_at(all, source, static_cast<int>(source));
+    };
+    write(10);
+    auto feeds = test::feeds_of(all, 1);
+    auto first = keyspan::merge(feeds, round_robin);
+    take_from(first, 2);
+    auto merged = resumes ? keyspan::merge(feeds, round_robin, first.cursor())
+                          : keyspan::merge(feeds, round_robin);
+    CHECK(minutes_of(merged).size() == (resumes ? 18 : 20));
+    all[0].split_in_half("0");
+    write(6);
+    CHECK(minutes_of(merged) == std::vector{0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1});
+  }
+}
+
+TEST_CASE("the cursor of a part says what its source counted as, wherever that began") {
+  auto const order = by_time(minute_of);
+  journals all{reviews_in(1, 0)};
+  write_at(all, 0, 40);
+  write_at(all, 0, 20);
+  auto feeds = test::feeds_of(all, 1);
+  auto first = keyspan::merge(feeds, order);
+  take_from(first, 1);
+  auto merged = keyspan::merge(feeds, order, first.cursor());
+  CHECK(minutes_of(merged) == std::vector{20});
+  write_at(all, 0, 60);
+  CHECK(minutes_of(merged) == std::vector{60});
+  all[0].split_in_half("0");
+  CHECK(minutes_of(merged).empty());
+  auto const kept = merged.cursor();
+  CHECK(kept.feeds.front().parts.size() == 2);
+  for (auto const& part : kept.feeds.front().parts)
+    CHECK(part.given.state == keyspan::sort_image<int>::of(60));
+}
+
+// --- behind an error, and behind pages without items
+
+using keyed = test::placed<std::uint64_t>;
+
+// The second source is not sorted: 30 stands behind 40.
+test::sources_of<std::uint64_t> badly_sorted() {
+  test::sources_of<std::uint64_t> items(2);
+  for (std::uint64_t const key : {1U, 50U, 60U}) items[0].push_back({key, 0, 0});
+  for (std::uint64_t const key : {10U, 40U, 30U, 45U, 70U}) items[1].push_back({key, 0, 0});
+  test::number(items);
+  return items;
+}
+std::vector<std::uint64_t> keys_in(std::vector<keyed> const& items) {
+  std::vector<std::uint64_t> keys;
+  for (keyed const& one : items) keys.push_back(one.key);
+  return keys;
+}
+
+bool has_each_once(std::vector<keyed> const& items, std::vector<std::uint64_t> const& keys) {
+  return std::ranges::all_of(
+      keys, [&](std::uint64_t key) { return std::ranges::count(items, key, &keyed::key) == 1; });
+}
+
+template <class Order>
+void keeps_what_is_not_sorted(Order const& order, std::vector<std::uint64_t> const& until_stopped) {
+  for (auto const policy : {on_failure::stop, on_failure::go_on})
+    for (std::size_t const largest_page : {100U, 1U}) {
+      INFO("pages of " << largest_page << ", goes on " << (policy == on_failure::go_on));
+      test::shelves<std::uint64_t> source{badly_sorted()};
+      source.largest_page = largest_page;
+      auto merged = keyspan::merge(source, order, {.failure = policy});
+      auto const got = test::loop_over_batches(merged);
+      if (policy == on_failure::stop) {
+        CHECK(keys_in(got.items) == until_stopped);
+        CHECK((got.why && got.why->code == errc::out_of_order));
+      } else {
+        CHECK(keys_in(got.items) == std::vector<std::uint64_t>{1, 10, 40, 50, 60});
+        CHECK(merged.failures().size() == 1);
+      }
+
+      // It is told again, or, where the page of 30 is not that of 40, the rest comes.
+      auto same = keyspan::merge(source, order, merged.cursor());
+      auto const rest = test::loop_over_batches(same);
+      if (rest.why) {
+        CHECK(rest.why->text.view().find("gave 30 behind 40") != std::string_view::npos);
+      } else {
+        CHECK(largest_page == 1);
+        CHECK(has_each_once(rest.items, {30, 45, 70}));
+      }
+
+      // Somebody has put it right.
+      auto items = badly_sorted();
+      items[1][2].key = 42;
+      test::shelves<std::uint64_t> right{items};
+      right.largest_page = largest_page;
+      auto again = keyspan::merge(right, order, merged.cursor());
+      auto const mended = test::loop_over_batches(again);
+      CHECK_FALSE(mended.why.has_value());
+      CHECK(has_each_once(mended.items, {42, 45, 70}));
+    }
+}
+
+TEST_CASE("a merge that goes on behind a source that was not sorted loses nothing of it") {
+  keeps_what_is_not_sorted(ascending(&keyed::key), {1, 10, 40});
+  // A union holds 40 until its run has ended.
+  keeps_what_is_not_sorted(distinct_by(ascending(&keyed::key), &keyed::key), {1, 10});
+}
+
+TEST_CASE("a merge that began now, and failed while it was opened, goes on from there") {
+  for (int failing = 1; failing <= 3; ++failing) {
+    INFO("read " << failing);
+    auto source = reviews_in(3, 10);
+    int reads = 0;
+    source.before_read = [&] {
+      if (++reads == failing) source.read_errors.emplace_back(errc::throttled, "too much");
+    };
+    keyspan::feed news{source, {.start = keyspan::from_now}};
+    auto merged = keyspan::merge(news, ascending(number));
+    auto const got = test::loop_over_batches(merged);
+    CHECK(got.items.empty());
+    CHECK((got.why && got.why->code == errc::throttled));
+    auto const kept = merged.cursor();
+    source.write_many(20);
+    CHECK(test::numbers_of(keyspan::merge(news, ascending(number), kept)) ==
+          test::numbers_of(merged));
+  }
+}
+
+TEST_CASE("a cursor moves on over pages without items") {
+  auto source = reviews_in(1, 20);
+  for (int i = 0; i < 200; ++i) source.write("another key");
+  auto const where = [](auto& merged) { return merged.cursor().feeds[0].parts.front().at.from; };
+  keyspan::feed one_key{source, {.scope = keyspan::partition_key{"key 3"}}};
+  auto merged = keyspan::merge(one_key, ascending(number));
+  CHECK(test::numbers_of(merged) == std::vector{3});
+  CHECK(where(merged).text() == "220");
+  keyspan::feed no_key{source, {.scope = keyspan::partition_key{"nobody"}}};
+  auto without = keyspan::merge(no_key, ascending(number));
+  CHECK(test::numbers_of(without).empty());
+  CHECK(where(without).text() == "220");
 }
 
 // --- the text
@@ -478,7 +735,7 @@ TEST_CASE("a merge goes on from no cursor of another one") {
   CHECK(first_error(kept, as_they_come).ends_with("this one is \"as they come\""));
   CHECK(first_error(kept, ascending(number).then(descending(number)))
             .ends_with("this one is \"ascending, descending\""));
-  CHECK(first_error(kept, keyspan::distinct_by(ascending(number), number))
+  CHECK(first_error(kept, distinct_by(ascending(number), number))
             .ends_with("this one is \"ascending, united\""));
   auto fewer = kept;
   fewer.feeds.pop_back();

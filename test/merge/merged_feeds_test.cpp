@@ -4,9 +4,12 @@
 #include <keyspan/async/ready.hpp>
 #include <keyspan/async/stop_token.hpp>
 #include <keyspan/core/error.hpp>
+#include <keyspan/feed/continuation.hpp>
 #include <keyspan/feed/feed.hpp>
 #include <keyspan/feed/feed_reading.hpp>
 #include <keyspan/feed/feed_request.hpp>
+#include <keyspan/feed/read_request.hpp>
+#include <keyspan/hash/cosmos_v2.hpp>
 #include <keyspan/hash/token128.hpp>
 #include <keyspan/merge/merge_options.hpp>
 #include <keyspan/merge/merged_feeds.hpp>
@@ -32,6 +35,7 @@
 #include <deque>
 #include <iterator>
 #include <ranges>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -40,6 +44,7 @@
 namespace {
 
 using keyspan::ascending;
+using keyspan::cosmos_v2;
 using keyspan::errc;
 using keyspan::feed;
 using keyspan::merge;
@@ -258,6 +263,75 @@ TEST_CASE("an error is the last of the batches, and the next loop tries again") 
     CHECK(failed == 1);
     CHECK(given == counted(0, 30));
   }
+}
+
+TEST_CASE("an iterator that an error was thrown at throws it again, and a new loop tries again") {
+  auto source = reviews_in(1, 9);
+  auto merged = merge(source, ascending(number));
+  auto it = merged.begin();
+  bool is_away = true;
+  source.before_read = [&] {
+    if (is_away) source.read_errors.emplace_back(errc::throttled, "too much");
+  };
+  int given = 0;
+  auto const go_on = [&] {
+    for (; it != std::default_sentinel; ++it) ++given;
+  };
+  CHECK(failure_of(go_on).code == errc::throttled);
+  CHECK(given < 9);
+  for (int attempt = 0; attempt < 3; ++attempt)
+    CHECK(failure_of([&] { ++it; }).code == errc::throttled);
+  is_away = false;
+  CHECK(numbers_of(merged) == counted(given, 9));
+}
+
+TEST_CASE("a merge without items has no batches") {
+  auto source = reviews_in(3, 0);
+  auto merged = merge(source, ascending(number));
+  for (int round = 0; round < 2; ++round) {
+    auto const batches = merged.batches();
+    CHECK(batches.begin() == batches.end());
+  }
+  source.write_many(5);
+  std::vector<int> given;
+  for (auto const& batch : merged.batches())
+    for (entry const& one : batch.value()) given.push_back(one.number);
+  CHECK(given == counted(0, 5));
+  CHECK(merged.batches().begin() == merged.batches().end());
+}
+
+// One of its reads throws.
+struct throwing_source : reviews_journal {
+  using reviews_journal::reviews_journal;
+  int reads_until_throw = 0;
+  auto read(range_type const& range, keyspan::continuation const& from,
+            keyspan::read_request const& request) {
+    if (reads_until_throw > 0 && --reads_until_throw == 0) throw std::runtime_error{"out of paper"};
+    return reviews_journal::read(range, from, request);
+  }
+};
+
+TEST_CASE("what a source throws leaves a loop, and the next one goes on where it was") {
+  for (bool const by_batches : {false, true})
+    for (int when = 1; when <= 12; ++when) {
+      throwing_source source{cosmos_v2, {cosmos_v2.boundary(1, 3), cosmos_v2.boundary(2, 3)}};
+      source.write_many(30);
+      source.reads_until_throw = when;
+      auto merged = merge(source, ascending(number), {.batch_size = 4});
+      std::vector<int> given;
+      auto const loop = [&] {
+        if (by_batches) {
+          for (auto const& batch : merged.batches())
+            for (entry const& one : batch.value()) given.push_back(one.number);
+        } else {
+          for (entry const& one : merged) given.push_back(one.number);
+        }
+      };
+      CHECK_THROWS_AS(loop(), std::runtime_error);
+      CHECK(given.size() < 30);
+      loop();
+      CHECK(given == counted(0, 30));
+    }
 }
 
 TEST_CASE("a merge that goes on without who failed says who that was") {

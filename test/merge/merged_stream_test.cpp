@@ -215,6 +215,24 @@ TEMPLATE_TEST_CASE("the token of a feed stops the merge at every suspension, as 
       }
 }
 
+TEST_CASE("each feed may have a token of its own, and any of them stops the merge") {
+  for (std::size_t which = 0; which < 3; ++which) {
+    std::vector<keyspan::stop_source> stops(3);
+    std::vector<reviews_journal> sources(3, reviews_in(1, 9));
+    std::vector<feed<reviews_journal>> feeds;
+    for (std::size_t i = 0; i < 3; ++i)
+      feeds.emplace_back(sources[i], keyspan::feed_request<token128>{.stop = stops[i].token()});
+    auto stream =
+        merge_async(feeds, ascending(&entry::number), {.batch_size = 2, .reads_ahead = false});
+    CHECK(keyspan::sync_wait(stream.next())->number == 0);
+    stops[which].request_stop();
+    story got;
+    CHECK(test::read_by_items(stream, got).is_done());
+    REQUIRE(got.why.has_value());
+    CHECK(got.why->code == errc::stopped);
+  }
+}
+
 TEST_CASE("where sources can be abandoned a merge is destroyed at any suspension") {
   for (bool const reads_ahead : {false, true}) {
     std::size_t const all = operations_of<abandonable>(splitting_journal(), reads_ahead);
@@ -323,6 +341,63 @@ TEST_CASE("a merge is read by batches or by items, not by both in turn") {
           static_cast<void>(stream.next_batch().operator co_await());
           return 0;
         }) == "a stream is read by batches or by items, not by both in turn");
+}
+
+TEST_CASE("behind the last item of a batch a stream may be read by batches") {
+  auto source = reviews_in(3, 20);
+  auto stream = merge_async(source, ascending(&entry::number), {.batch_size = 1});
+  CHECK(keyspan::sync_wait(stream.next())->number == 0);
+  auto* const batch = keyspan::sync_wait(stream.next_batch());
+  REQUIRE(batch != nullptr);
+  CHECK(batch->value()[0].number == 1);
+}
+
+TEST_CASE("a stream begins anew behind a batch, not in the middle of one") {
+  auto source = reviews_in(2, 20);
+  auto stream = merge_async(source, ascending(&entry::number));
+  CHECK(keyspan::sync_wait(stream.next())->number == 0);
+  CHECK(test::promise_broken_by([&] {
+          stream.again();
+          return 0;
+        }) == "a stream begins anew behind its end, or behind an error");
+  CHECK(keyspan::sync_wait(stream.next())->number == 1);
+}
+
+// Takes as many batches, or what there is.
+template <class Stream>
+void take_batches(Stream& stream, std::size_t most, std::vector<int>& given) {
+  for (; most > 0; --most) {
+    auto* const batch = keyspan::sync_wait(stream.next_batch());
+    if (batch == nullptr) return;
+    for (entry const& one : batch->value()) given.push_back(one.number);
+  }
+}
+
+TEST_CASE("a stream by batches begins anew between any two of them, and loses nothing") {
+  for (bool const reads_ahead : {false, true})
+    for (std::size_t batches = 0; batches < 40; ++batches) {
+      auto source = reviews_in(3, 40);
+      auto stream = merge_async(source, ascending(&entry::number),
+                                {.batch_size = 4, .reads_ahead = reads_ahead});
+      std::vector<int> given;
+      take_batches(stream, batches, given);
+      stream.again();
+      take_batches(stream, 100, given);
+      CHECK(given == counted(0, 40));
+    }
+}
+
+TEST_CASE("a cursor of a stream by batches stands behind the batch that was handed out") {
+  auto source = reviews_in(3, 40);
+  auto const order = ascending(&entry::number);
+  for (std::size_t batches = 0; batches < 12; ++batches) {
+    auto stream = merge_async(source, order, {.batch_size = 5});
+    std::vector<int> given;
+    take_batches(stream, batches, given);
+    auto rest = merge_async(source, order, stream.cursor());
+    take_batches(rest, 100, given);
+    CHECK(given == counted(0, 40));
+  }
 }
 
 TEST_CASE("a batch has room for an item") {
@@ -542,6 +617,25 @@ TEST_CASE("a source that is not sorted is told of, with its number and the two i
           }
         }
       }
+}
+
+TEST_CASE("a merge that what is not sorted has stopped asks nobody when it is tried again") {
+  sources_of<std::uint64_t> items(2);
+  for (std::uint64_t const key : {10U, 40U, 30U, 45U}) items[0].push_back({key, 0, 0});
+  items[1].push_back({5, 0, 0});  // and has ended
+  test::number(items);
+  shelves<std::uint64_t> source{items};
+  source.largest_page = 5;
+  auto stream = merge_async(source, ascending(&keyed::key), {.reads_ahead = false});
+  test::merged_story<keyed> got;
+  CHECK(test::read_by_items(stream, got).is_done());
+  CHECK(got.why.has_value());
+  source.reads.clear();
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    stream.again();
+    CHECK(test::read_by_items(stream, got).is_done());
+  }
+  CHECK(source.reads.empty());
 }
 
 TEST_CASE("what a source that is not sorted has in flight is not wanted, whatever it is") {

@@ -47,7 +47,36 @@ using journals = std::vector<reviews_journal>;
 
 inline constexpr std::size_t all_of_it = ~std::size_t{};
 
+/// The numbers of the next `n` items; the loop is left at the one behind them.
+template <class Merged>
+std::vector<int> take_from(Merged& merged, std::size_t n) {
+  std::vector<int> numbers;
+  for (entry const& one : merged) {
+    if (n-- == 0) break;
+    numbers.push_back(one.number);
+  }
+  return numbers;
+}
+
+/// One for each journal, by pages of so many items.
+inline std::vector<keyspan::feed<reviews_journal>> feeds_of(journals& sources,
+                                                            std::uint32_t page_size = 0) {
+  std::vector<keyspan::feed<reviews_journal>> feeds;
+  for (auto& one : sources)
+    feeds.emplace_back(one, keyspan::feed_request<keyspan::token128>{.page_size = page_size});
+  return feeds;
+}
+
 namespace detail {
+
+// The cursor of a text, which is the same when it is written again; none of no text.
+inline std::optional<kept_cursor> cursor_in(std::string const& text) {
+  if (text.empty()) return std::nullopt;
+  auto found = kept_cursor::from_text(keyspan::cosmos_v2, text);
+  keyspan::expects(found.has_value(), "the text of a cursor is read");
+  keyspan::expects(found->to_text() == text, "and written again as it was");
+  return *std::move(found);
+}
 
 // The number of an entry, and what is said where there is none.
 template <class Item>
@@ -63,10 +92,8 @@ std::string loop_over(Feeds& feeds, Order const& order, kept_cursor const* from,
   auto merged =
       from ? keyspan::merge(feeds, order, *from, options) : keyspan::merge(feeds, order, options);
   if (n == 0) return merged.cursor().to_text();
-  for (entry const& one : merged) {
-    if (n-- == 0) break;
-    given.push_back(one.number);
-  }
+  auto const taken = take_from(merged, n);
+  given.insert(given.end(), taken.begin(), taken.end());
   return merged.cursor().to_text();
 }
 
@@ -129,13 +156,7 @@ running run(Stream& merged, std::size_t n, std::vector<int>& given, std::string&
 template <class Order>
 std::string read_merged(journals& sources, Order const& order, reading how, std::string const& from,
                         std::size_t n, std::vector<int>& given) {
-  std::optional<kept_cursor> kept;
-  if (!from.empty()) {
-    auto found = kept_cursor::from_text(keyspan::cosmos_v2, from);
-    keyspan::expects(found.has_value(), "the text of a cursor is read");
-    keyspan::expects(found->to_text() == from, "and written again as it was");
-    kept = *std::move(found);
-  }
+  auto const kept = detail::cursor_in(from);
   kept_cursor const* const at = kept ? &*kept : nullptr;
   if (how.by == manner::late) {
     using late_source = suspending_source<reviews_journal, false>;
@@ -156,13 +177,20 @@ std::string read_merged(journals& sources, Order const& order, reading how, std:
     }
     return text;
   }
-  std::vector<keyspan::feed<reviews_journal>> feeds;
-  for (auto& one : sources)
-    feeds.emplace_back(one, keyspan::feed_request<keyspan::token128>{.page_size = how.page_size});
+  auto feeds = feeds_of(sources, how.page_size);
   if (how.by == manner::loop) return detail::loop_over(feeds, order, at, how.options(), n, given);
   if (how.by == manner::batches)
     return detail::by_batches(feeds, order, at, how.options(), n, given);
   return detail::by_items(feeds, order, at, how.options(), n, given);
+}
+
+/// The same by a plain loop alone, where many orders are tried: that compiles sooner.
+template <class Order>
+std::string read_by_loop(journals& sources, Order const& order, std::uint32_t page_size,
+                         std::string const& from, std::size_t n, std::vector<int>& given) {
+  auto const kept = detail::cursor_in(from);
+  auto feeds = feeds_of(sources, page_size);
+  return detail::loop_over(feeds, order, kept ? &*kept : nullptr, {}, n, given);
 }
 
 }  // namespace test

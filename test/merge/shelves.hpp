@@ -23,8 +23,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -136,6 +138,22 @@ running read_by_batches(Stream& stream, story_of<Stream>& to) {
 template <class Stream>
 running read_whole(Stream& stream, story_of<Stream>& to, bool by_batches) {
   return by_batches ? read_by_batches(stream, to) : read_by_items(stream, to);
+}
+
+/// What a plain loop over the batches of a merge gives.
+template <class Merged>
+merged_story<std::ranges::range_value_t<Merged>> loop_over_batches(Merged& merged) {
+  merged_story<std::ranges::range_value_t<Merged>> got;
+  for (auto const& batch : merged.batches()) {
+    ++got.batches;
+    if (!batch) {
+      got.why = batch.error();
+      continue;
+    }
+    for (auto const& one : *batch) got.items.push_back(one);
+    for (std::size_t i = 0; i < batch->size(); ++i) got.sources.push_back(batch->source(i));
+  }
+  return got;
 }
 
 template <class Stream>

@@ -9,6 +9,7 @@
 #include <keyspan/core/result.hpp>
 #include <keyspan/feed/feed.hpp>
 #include <keyspan/feed/feed_stream.hpp>
+#include <keyspan/feed/page.hpp>
 #include <keyspan/merge/merge_options.hpp>
 #include <keyspan/merge/other_orders.hpp>
 #include <keyspan/merge/sort_order.hpp>
@@ -17,6 +18,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -187,6 +189,96 @@ TEST_CASE("items that can only be moved are moved out of a stream") {
   CHECK(given == std::vector{0, 1, 10, 11});
 }
 
+TEST_CASE("owners that are moved out of a merge are not looked at again") {
+  using owned = std::unique_ptr<int>;
+  auto const give = [](int from) -> async_stream<owned> {
+    for (int i = 0; i < 3; ++i) co_yield std::make_unique<int>(from + 10 * i);
+  };
+  std::vector<async_stream<owned>> streams;
+  streams.push_back(give(1));
+  streams.push_back(give(0));
+  bool was_empty = false;
+  auto reader = keyspan::merge_async(streams, keyspan::ascending([&](owned const& one) {
+                                       was_empty = was_empty || !one;
+                                       return one ? *one : -1;
+                                     }));
+  auto const given = keyspan::sync_wait([](auto& from) -> keyspan::task<std::vector<int>> {
+    std::vector<int> all;
+    while (auto const item = co_await from.next()) {
+      owned const mine = std::move(*item);
+      all.push_back(*mine);
+    }
+    co_return all;
+  }(reader));
+  CHECK(given == std::vector{0, 1, 10, 11, 20, 21});
+  CHECK_FALSE(was_empty);
+}
+
+namespace {
+
+// Some numbers, and how often any were copied.
+struct copied_numbers {
+  using value_type = int;
+
+  static inline int copies = 0;
+
+  copied_numbers() = default;
+  explicit copied_numbers(std::vector<int> numbers) : all{std::move(numbers)} {}
+  copied_numbers(copied_numbers const& other) : all{other.all} { ++copies; }
+  copied_numbers(copied_numbers&&) = default;
+  copied_numbers& operator=(copied_numbers const& other) {
+    all = other.all;
+    ++copies;
+    return *this;
+  }
+  copied_numbers& operator=(copied_numbers&&) = default;
+  ~copied_numbers() = default;
+
+  int* data() { return all.data(); }
+  std::size_t size() const { return all.size(); }
+  int* begin() { return all.data(); }
+  int* end() { return all.data() + all.size(); }
+  int const* begin() const { return all.data(); }
+  int const* end() const { return all.data() + all.size(); }
+
+  std::vector<int> all{};
+};
+using copied_page = keyspan::page<int, copied_numbers>;
+
+async_stream<copied_page> pages_of_two(int from) {
+  for (int n = from; n < from + 40; n += 20) {
+    copied_page made{};
+    made.items = copied_numbers{{n, n + 10}};
+    co_yield made;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("pages of a stream are moved, not copied") {
+  std::vector<async_stream<copied_page>> streams;
+  streams.push_back(pages_of_two(1));
+  streams.push_back(pages_of_two(0));
+  copied_numbers::copies = 0;
+  auto reader = keyspan::merge_async(streams, keyspan::ascending());
+  CHECK(keyspan::sync_wait(all_of(reader)) == std::vector{0, 1, 10, 11, 20, 21, 30, 31});
+  CHECK(copied_numbers::copies == 0);
+}
+
+TEST_CASE("a stream in the place of one that has ended is read in the next round") {
+  std::vector<async_stream<int>> streams;
+  streams.push_back(each(0, 1, 3));
+  streams.push_back(each(0, 1, 2));
+  auto reader = keyspan::merge_async(streams, keyspan::ascending());
+  CHECK(keyspan::sync_wait(all_of(reader)) == std::vector{0, 0, 1, 1, 2});
+  streams[0] = each(3, 1, 5);
+  reader.again();
+  CHECK(keyspan::sync_wait(all_of(reader)) == std::vector{3, 4});
+  streams[1] = each(5, 1, 6);
+  reader.again();
+  CHECK(keyspan::sync_wait(all_of(reader)) == std::vector{5});
+}
+
 TEST_CASE("streams are united: what several of them give is given once") {
   std::vector<async_stream<std::vector<int>>> pages;
   pages.push_back(by_threes({1, 2, 2, 2, 2, 2, 2, 3}));
@@ -231,6 +323,20 @@ TEST_CASE("streams of feeds are merged, and closing the merge closes them") {
   for (int n = 0; n < 20; ++n) twice.insert(twice.end(), 2, n);
   CHECK(numbers == twice);
   CHECK(keyspan::sync_wait(streams[0].next_page()) == nullptr);
+}
+
+TEST_CASE("closing a merge in the middle closes every stream of it") {
+  std::deque<test::reviews_journal> sources;
+  std::deque<keyspan::feed<test::reviews_journal>> feeds;
+  std::vector<keyspan::feed_stream<test::reviews_journal>> streams;
+  for (int i = 0; i < 3; ++i) {
+    sources.push_back(test::reviews_in(1, 20));
+    streams.push_back(feeds.emplace_back(sources.back()).stream());
+  }
+  auto reader = keyspan::merge_async(streams, keyspan::ascending(&test::entry::number));
+  CHECK(keyspan::sync_wait(reader.next())->number == 0);
+  keyspan::sync_wait(reader.close());
+  for (auto& stream : streams) CHECK(keyspan::sync_wait(stream.next_page()) == nullptr);
 }
 
 TEST_CASE("closing a merge stops streams that are in flight, after any number of answers") {

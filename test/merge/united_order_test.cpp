@@ -2,13 +2,18 @@
 // map, and gone on with from every item.
 #include <keyspan/async/sync_wait.hpp>
 #include <keyspan/async/task.hpp>
+#include <keyspan/feed/feed.hpp>
 #include <keyspan/hash/cosmos_v2.hpp>
+#include <keyspan/hash/token128.hpp>
+#include <keyspan/key/partition_key.hpp>
 #include <keyspan/merge/merge_async.hpp>
+#include <keyspan/merge/merge_options.hpp>
 #include <keyspan/merge/merged_feeds.hpp>
 #include <keyspan/merge/sort_order.hpp>
 #include <keyspan/merge/united_order.hpp>
 
 #include "resumption.hpp"
+#include "shelves.hpp"
 
 #include <feed/journal.hpp>
 
@@ -265,6 +270,123 @@ TEST_CASE("of one identity under keys with the same first bytes none is taken fo
       read_merged(world, order, {by, 5, 4}, kept, all_of_it, given);
       CHECK(sorted(given) == sorted(whole));
     }
+}
+
+// --- runs that are longer than a batch
+
+// All are told apart, in three runs of 20.
+constexpr auto run_of_twenty = [](entry const& one) { return one.number / 20; };
+auto const in_long_runs = distinct_by(ascending(run_of_twenty), &entry::number);
+
+void add_to(std::vector<int>& numbers, auto const& batch) {
+  for (entry const& one : batch) numbers.push_back(one.number);
+}
+// What there is without limits, in its order.
+std::vector<int> long_runs_of(reviews_journal const& source) {
+  journals copy{source};
+  std::vector<int> whole;
+  read_merged(copy, in_long_runs, {manner::loop, 3, 1000}, {}, all_of_it, whole);
+  CHECK(sorted(whole) == test::counted(0, 60));
+  return whole;
+}
+
+TEST_CASE("a batch of a union has no more items than it may have, however long its run is") {
+  for (std::size_t const most : {1U, 2U, 3U, 7U, 20U, 256U})
+    for (bool const reads_ahead : {false, true}) {
+      INFO("batches of " << most << ", reads ahead " << reads_ahead);
+      auto source = reviews_in(2, 60);
+      auto const whole = long_runs_of(source);
+      keyspan::merge_options const options{.batch_size = most, .reads_ahead = reads_ahead};
+
+      auto merged = merge(source, in_long_runs, options);
+      std::vector<int> given;
+      for (auto const& batch : merged.batches()) {
+        REQUIRE(batch.has_value());
+        CHECK(!batch->empty());
+        CHECK(batch->size() <= most);
+        add_to(given, *batch);
+      }
+      CHECK(given == whole);
+      auto one_by_one = merge(source, in_long_runs, options);
+      CHECK(test::numbers_of(one_by_one) == whole);
+
+      auto stream = keyspan::merge_async(source, in_long_runs, options);
+      given.clear();
+      while (auto* const batch = keyspan::sync_wait(stream.next_batch())) {
+        REQUIRE(batch->has_value());
+        CHECK(!(*batch)->empty());
+        CHECK((*batch)->size() <= most);
+        add_to(given, **batch);
+      }
+      CHECK(given == whole);
+      auto items = keyspan::merge_async(source, in_long_runs, options);
+      test::merged_story<entry> got;
+      CHECK(test::read_by_items(items, got).is_done());
+      CHECK(test::numbers_of(got.items) == whole);
+    }
+}
+
+TEST_CASE("between the batches of a run a cursor of a union stands exactly there") {
+  for (std::size_t const most : {1U, 3U, 7U, 20U})
+    for (bool const is_awaited : {false, true}) {
+      INFO("batches of " << most << ", awaited " << is_awaited);
+      auto source = reviews_in(2, 60);
+      auto const whole = long_runs_of(source);
+      keyspan::merge_options const options{.batch_size = most};
+      auto merged = merge(source, in_long_runs, options);
+      auto stream = keyspan::merge_async(source, in_long_runs, options);
+      auto const batches = merged.batches();
+      auto at = batches.begin();
+      std::vector<int> given;
+      std::size_t places = 0;
+      for (;; ++places) {
+        auto const kept = is_awaited ? stream.cursor() : merged.cursor();
+        auto both = given;
+        for (entry const& one : merge(source, in_long_runs, kept)) both.push_back(one.number);
+        CHECK(both == whole);
+        if (is_awaited) {
+          auto* const batch = keyspan::sync_wait(stream.next_batch());
+          if (batch == nullptr) break;
+          add_to(given, batch->value());
+        } else {
+          if (places > 0) ++at;
+          if (at == batches.end()) break;
+          add_to(given, at->value());
+        }
+      }
+      CHECK(given == whole);
+      CHECK(places >= whole.size() / most);
+    }
+}
+
+TEST_CASE("a union that was gone on with, and left at once, knows all that was given before") {
+  // Of each entry the first letter is its id, and the second one its version.
+  journals all{reviews_in(1, 0), reviews_in(1, 0)};
+  for (char const* const one : {"B1", "A1", "D1"}) all[0].write(partition_key{"a"}, one);
+  all[1].write(partition_key{"a"}, "A2");
+  auto feeds = test::feeds_of(all);
+  auto const order = united_by(
+      ascending([](entry const&) { return 0; }), [](entry const& one) { return one.key[0] - 'A'; },
+      last_writer([](entry const& one) { return one.key[1]; }));
+  auto first = merge(feeds, order);
+  std::vector<std::string> given;
+  for (entry const& one : first) {
+    if (given.size() == 2) break;
+    given.push_back(one.key);
+  }
+  auto second = merge(feeds, order, first.cursor());
+  CHECK(second.begin()->key == "A2");  // what it was left at comes again
+  for (entry const& one : merge(feeds, order, second.cursor())) given.push_back(one.key);
+  CHECK(given == std::vector<std::string>{"B1", "D1", "A2"});
+}
+
+TEST_CASE("a union gives the run of the last key that there can be") {
+  auto source = reviews_in(2, 6);
+  auto const downwards = [](entry const& one) {
+    return static_cast<std::uint64_t>(5 - one.number) / 3;
+  };
+  auto const order = distinct_by(keyspan::descending(downwards), &entry::number);
+  CHECK(sorted(test::numbers_of(merge(source, order))) == test::counted(0, 6));
 }
 
 }  // namespace
