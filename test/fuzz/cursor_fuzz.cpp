@@ -1,5 +1,6 @@
 // test/fuzz/cursor_fuzz.cpp — any text as a cursor's: an error with a place, or a cursor that is
 // written and read again to the same.
+#include "cursor_text.hpp"
 #include "fuzz.hpp"
 
 #include <keyspan/feed/cursor.hpp>
@@ -10,7 +11,7 @@
 #include <keyspan/range/token_range.hpp>
 
 #include <cstddef>
-#include <string>
+#include <cstdint>
 #include <string_view>
 
 namespace {
@@ -18,50 +19,16 @@ namespace {
 using fuzz::require;
 
 template <class Scheme>
-keyspan::result<keyspan::composite_cursor<keyspan::token_of_scheme<Scheme>>> read(
-    Scheme const& scheme, std::string_view text) {
-  return keyspan::composite_cursor<keyspan::token_of_scheme<Scheme>>::from_text(scheme, text);
-}
-
-template <class Scheme>
-bool is_cursor(Scheme const& scheme, std::string_view text) {
-  auto const found = read(scheme, text);
-  if (!found) {
-    auto const& error = found.error();
-    require(error.position.offset <= text.size(), "an error lies in the text");
-    require(error.position.line >= 1 && error.position.column >= 1,
-            "lines and columns count from 1");
-    require(!error.text.empty(), "an error says what was wrong");
-    return false;
-  }
-  require(!found->parts.empty(), "a cursor has parts");
-  require(found->scheme == scheme.name(), "a cursor is of the scheme that reads it");
-  for (std::size_t i = 0; i < found->parts.size() && i < 50; ++i)
-    for (std::size_t j = 0; j < i; ++j)
-      require(!overlaps(found->parts[i].range, found->parts[j].range), "parts lie apart");
-  auto const written = found->to_text();
-  auto const again = read(scheme, written);
-  require(again.has_value() && *again == *found, "what is written is read to the same");
-  require(again->to_text() == written, "and is written to the same text");
-  return true;
-}
-
-// Changes nearly always differ from the check: give them the one that is told of them, so that what
-// stands behind it is met as well.
-template <class Scheme>
 void look_at(Scheme const& scheme, std::string_view text) {
-  if (is_cursor(scheme, text)) return;
-  auto const why = read(scheme, text).error();
-  std::string_view const said = why.text.view();
-  constexpr std::string_view before = ", that of these values is ";
-  auto const at = said.find(before);
-  if (!said.starts_with("the check is ") || at == said.npos) return;
-  std::string mended{text};
-  auto const begin = why.position.offset;
-  auto const end = mended.find('"', begin + 1);
-  if (end == mended.npos) return;
-  mended.replace(begin + 1, end - begin - 1, said.substr(at + before.size(), 8));
-  is_cursor(scheme, mended);
+  using cursor = keyspan::composite_cursor<keyspan::token_of_scheme<Scheme>>;
+  auto const read = [&](std::string_view from) { return cursor::from_text(scheme, from); };
+  fuzz::look_at_cursor(text, read, [&](cursor const& found) {
+    require(!found.parts.empty(), "a cursor has parts");
+    require(found.scheme == scheme.name(), "a cursor is of the scheme that reads it");
+    for (std::size_t i = 0; i < found.parts.size() && i < 50; ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        require(!overlaps(found.parts[i].range, found.parts[j].range), "parts lie apart");
+  });
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include <keyspan/merge/merge_async.hpp>
 #include <keyspan/merge/merge_options.hpp>
 #include <keyspan/merge/merged_feeds.hpp>
+#include <keyspan/merge/merged_ranges.hpp>
+#include <keyspan/merge/other_orders.hpp>
 #include <keyspan/merge/sort_order.hpp>
 #include <keyspan/merge/united_order.hpp>
 
@@ -95,6 +97,25 @@ TEST_CASE("the first source's item stays, and the last writer's") {
   CHECK(last(old, late));
   CHECK(!last(late, old));
   CHECK(!last(old, old));
+}
+
+int number_of_entry(entry const& one) { return one.number; }
+bool is_later(entry const& kept, entry const& other) { return kept.key < other.key; }
+
+TEST_CASE("projections, identities and policies may be functions") {
+  std::vector<std::vector<entry>> const sources{{{"a", 1}, {"a", 2}}, {{"b", 1}, {"b", 3}}};
+  auto const keys_in = [&](auto const& order) {
+    std::string keys;
+    for (entry const& one : keyspan::merge(sources, order)) keys += one.key;
+    return keys;
+  };
+  auto const order_of = ascending(number_of_entry);
+  CHECK(keys_in(order_of) == "abab");
+  CHECK(keys_in(keyspan::by_time(number_of_entry)) == "abab");
+  CHECK(keys_in(identified_by(order_of, number_of_entry)) == "abab");
+  CHECK(keys_in(distinct_by(order_of, number_of_entry)) == "aab");
+  CHECK(keys_in(united_by(order_of, number_of_entry, is_later)) == "bab");
+  CHECK(keys_in(united_by(order_of, number_of_entry, last_writer(number_of_entry))) == "aab");
 }
 
 // Keys come in runs of `run`, and each identity of a run up to `share` times in one source.

@@ -6,6 +6,7 @@
 // not at all; every feed tells of each document's versions in their order and none of them twice,
 // and has come to the newest one in the end.
 #include <sim/player.hpp>
+#include <sim/request_faults.hpp>
 #include <sim/world.hpp>
 
 #include <keyspan/async/clock.hpp>
@@ -57,30 +58,16 @@ class shelf {
   explicit shelf(sim::world& in)
       : w{in},
         numbers{in.stream("shelf")},
-        throttling{in.declare_fault("throttled", 100)},
-        refusing{in.declare_fault("unavailable", 100)},
-        losing{in.declare_fault("lost answers", 100)},
-        delaying{in.declare_fault("delays", 100)},
+        faults{in},
         reshaping{in.declare_fault("splits and merges", 100)},
         truth{keyspan::cosmos_v2, definition(), options()},
-        world{truth, clock, chances()} {}
+        world{truth, clock, faults.chances(numbers)} {}
 
   keyspan::memory_options<note> options() {
     return {.partitions = 1 + numbers.below(4),
             .seed = numbers(),
             .now = [this] { return wall(); },
             .page_size = 1 + numbers.below(20)};
-  }
-  keyspan::fault_chances chances() {
-    auto const percent = [&](sim::fault& kind, unsigned most) {
-      return kind.strikes() ? static_cast<unsigned>(1 + numbers.below(most)) : 0u;
-    };
-    return {.throttled = percent(throttling, 15),
-            .unavailable = percent(refusing, 15),
-            .lost = percent(losing, 10),
-            .delayed = percent(delaying, 80),
-            .longest_delay = 30ms,
-            .seed = numbers()};
   }
   keyspan::wall_time wall() const {
     return keyspan::wall_time{
@@ -89,10 +76,7 @@ class shelf {
 
   sim::world& w;
   test::random numbers;
-  sim::fault& throttling;
-  sim::fault& refusing;
-  sim::fault& losing;
-  sim::fault& delaying;
+  sim::request_faults faults;
   sim::fault& reshaping;
   keyspan::manual_clock clock{};
   keyspan::run_loop loop{};

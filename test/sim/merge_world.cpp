@@ -5,6 +5,7 @@
 // Whoever reads is given everything once, each book in the order in which it was written, and in
 // the order of the merge as far as that was there; a union of regions gives the latest of each.
 #include <sim/player.hpp>
+#include <sim/request_faults.hpp>
 #include <sim/world.hpp>
 
 #include <keyspan/async/clock.hpp>
@@ -66,16 +67,14 @@ class library {
   explicit library(sim::world& in)
       : w{in},
         numbers{in.stream("library")},
-        throttling{in.declare_fault("throttled", 100)},
-        refusing{in.declare_fault("unavailable", 100)},
-        losing{in.declare_fault("lost answers", 100)},
-        delaying{in.declare_fault("delays", 100)},
+        faults{in},
         splitting{in.declare_fault("splits", 100)},
         merging{in.declare_fault("merges", 100)} {
     for (std::size_t i = 1 + numbers.below(3); i > 0; --i) {
       truths.push_back(
           std::make_unique<container>(keyspan::cosmos_v2, definition(), options(truths.size())));
-      regions.push_back(std::make_unique<faulty>(*truths.back(), clock, chances()));
+      regions.push_back(
+          std::make_unique<faulty>(*truths.back(), clock, faults.chances(numbers, 10)));
     }
     does_split = splitting.strikes();
     does_merge = merging.strikes();
@@ -92,17 +91,6 @@ class library {
                 },
             .page_size = 1 + numbers.below(20)};
   }
-  keyspan::fault_chances chances() {
-    auto const percent = [&](sim::fault& kind, unsigned most) {
-      return kind.strikes() ? static_cast<unsigned>(1 + numbers.below(most)) : 0u;
-    };
-    return {.throttled = percent(throttling, 10),
-            .unavailable = percent(refusing, 10),
-            .lost = percent(losing, 10),
-            .delayed = percent(delaying, 80),
-            .longest_delay = 30ms,
-            .seed = numbers()};
-  }
   task<> pass(keyspan::instant::duration time) {
     static_cast<void>(co_await clock.wait_until(keyspan::instant_after(clock.now(), time)));
   }
@@ -116,10 +104,7 @@ class library {
 
   sim::world& w;
   test::random numbers;
-  sim::fault& throttling;
-  sim::fault& refusing;
-  sim::fault& losing;
-  sim::fault& delaying;
+  sim::request_faults faults;
   sim::fault& splitting;
   sim::fault& merging;
   keyspan::manual_clock clock{};

@@ -33,7 +33,7 @@ class arrival_keys;
 template <class Projection>
 class time_order {
  public:
-  constexpr explicit time_order(Projection projection) : projection_(std::move(projection)) {}
+  constexpr explicit time_order(Projection by) : projection_(std::move(by)) {}
 
   constexpr Projection const& projection() const noexcept { return projection_; }
 

@@ -76,8 +76,8 @@ class united_order {
 
  public:
   constexpr united_order() = default;
-  constexpr united_order(Order order, Identity by, Policy policy)
-      : identified_(std::move(order), std::move(by)), policy_(std::move(policy)) {}
+  constexpr united_order(Order order, Identity by, Policy which)
+      : identified_(std::move(order), std::move(by)), policy_(std::move(which)) {}
 
   constexpr Order const& order() const noexcept { return identified_.order(); }
   constexpr identified_order<Order, Identity> const& identified() const noexcept {
