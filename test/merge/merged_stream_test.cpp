@@ -31,6 +31,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -922,6 +923,32 @@ TEST_CASE("a merge that follows goes on without who fails, and asks again each t
   CHECK(reader.is_done());
   REQUIRE(got.why.has_value());
   CHECK(got.why->code == errc::stopped);
+}
+
+TEST_CASE("a feed that cannot be opened holds nobody up whose partitions split meanwhile") {
+  std::deque<reviews_journal> sources;
+  for (int i = 0; i < 40; ++i) sources.push_back(reviews_in(1, 1));
+  keyspan::manual_clock clock;
+  keyspan::stop_source stop;
+  std::vector<feed<reviews_journal>> feeds;
+  for (auto& one : sources)
+    feeds.emplace_back(one, keyspan::feed_request<keyspan::token128>{.stop = stop.token()});
+  for (int i = 0; i < 30; ++i)
+    sources.back().topology_errors.emplace_back(errc::unavailable, "nobody is there");
+  auto const minutes = [](entry const& one) { return one.number; };
+  auto stream = merge_async(feeds, keyspan::by_time(minutes), keyspan::following{clock, 1s},
+                            {.failure = on_failure::go_on});
+  story got;
+  auto const reader = test::read_by_items(stream, got);
+  for (int i = 0; i < 3; ++i) clock.advance(1s);
+  CHECK(got.items.size() == 1);  // behind it each source may still have an earlier one
+  sources.front().split_in_half("0");
+  for (auto& one : sources) one.write_many(40);
+  for (int i = 0; i < 4; ++i) clock.advance(1s);
+  CHECK(got.items.size() > 20 * 39);
+  CHECK(stream.failures().size() == 1);
+  stop.request_stop();
+  CHECK(reader.is_done());
 }
 
 TEST_CASE("a source that fails or throws while it is followed is asked again in the next round") {

@@ -295,7 +295,7 @@ class merge_reading {
     if (!slot.asks) slot.asks = ask(slot, inbox_);
     slot.is_asking = true;
     ++in_flight_;
-    if (is_unopened(slot)) ++opening_;
+    if (holds_up(slot)) ++opening_;
     slot.asks.go_on();
   }
 
@@ -308,7 +308,7 @@ class merge_reading {
   void arrive(slot_type& slot) {
     slot.is_asking = false;
     --in_flight_;
-    if (is_unopened(slot)) --opening_;
+    if (holds_up(slot)) --opening_;
     if (slot.unsorted) {
       slot.has_arrived = true;  // what stands behind what it should not is not wanted
     } else if (slot.what == fetched::again) {
@@ -494,9 +494,10 @@ class merge_reading {
   bool is_opening() const {
     return keys_type::waits_for_all && opening_ > 0 && 16 * split_.size() < slots_.size();
   }
-  static bool is_unopened(slot_type const& slot) noexcept {
+  // Whether nothing can be given before this feed is open. One that has failed holds nobody up.
+  static bool holds_up(slot_type const& slot) noexcept {
     if constexpr (remembers_given<Feed>) {
-      return !slot.feed.is_range;
+      return !slot.feed.is_range && slot.need == slot_need::page;
     } else {
       return false;
     }
@@ -584,7 +585,7 @@ class merge_reading {
   std::size_t hungry_ = 0;  // sources that the tree cannot go on without
   std::size_t left_ = 0;    // those that have not ended
   std::size_t in_flight_ = 0;
-  std::size_t opening_ = 0;  // feeds of those, whose ranges are not known yet
+  std::size_t opening_ = 0;  // feeds of those that are not open yet, and hold up all others
   std::size_t ended_ = nobody;
   std::vector<std::size_t> split_{};  // their numbers
   std::size_t shown_ = 0;             // of what a union has given, where the batch begins
