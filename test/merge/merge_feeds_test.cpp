@@ -279,4 +279,18 @@ TEST_CASE("feeds are copied, so that they may be constant") {
   CHECK(got.items.size() == 12);
 }
 
+TEST_CASE("a cursor of some feeds is refused where there are none") {
+  std::deque<reviews_journal> feeds;
+  feeds.push_back(reviews_in(1, 3));
+  feeds.push_back(reviews_in(1, 3));
+  auto const order = ascending(&entry::number);
+  auto const kept = merge(feeds, order).cursor();
+  feeds.clear();
+  auto merged = merge(feeds, order, kept);
+  std::size_t errors = 0;
+  for (auto const& batch : merged.batches()) errors += batch ? 0 : 1;
+  CHECK(errors == 1);
+  CHECK(merged.cursor() == kept);
+}
+
 }  // namespace

@@ -1,10 +1,15 @@
 // test/merge/merged_cursor_test.cpp — where a merge stands: to the item, in every order, whatever
 // became of the partitions; and its text.
+#include <keyspan/async/manual_clock.hpp>
+#include <keyspan/async/stop_token.hpp>
+#include <keyspan/core/error.hpp>
 #include <keyspan/core/print.hpp>
 #include <keyspan/feed/feed.hpp>
+#include <keyspan/feed/feed_reading.hpp>
 #include <keyspan/key/key_value.hpp>
 #include <keyspan/key/partition_key.hpp>
 #include <keyspan/merge/identified_order.hpp>
+#include <keyspan/merge/merge_async.hpp>
 #include <keyspan/merge/merge_options.hpp>
 #include <keyspan/merge/merged_cursor.hpp>
 #include <keyspan/merge/merged_feeds.hpp>
@@ -25,6 +30,8 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -56,6 +63,7 @@ using test::manner;
 using test::read_merged;
 using test::reading;
 using test::reviews_in;
+using test::reviews_journal;
 using test::sorted;
 using test::take_from;
 
@@ -767,4 +775,113 @@ TEST_CASE("a merge that began now goes on from there, though nothing had come") 
   source.write_many(10);
   CHECK(test::numbers_of(keyspan::merge(news, ascending(number), kept)) == test::counted(10, 20));
 }
+// --- pages without items, and those that were given
+
+TEST_CASE("a page behind one of which all was given before is looked at like any other one") {
+  for (std::uint32_t const page_size : {3U, 2U, 1U}) {
+    INFO("pages of " << page_size);
+    journals all{reviews_in(1, 0)};
+    for (char const* const one : {"5", "6", "3", "7"})
+      all[0].write(keyspan::partition_key{"a"}, one);
+    auto const order = ascending([](entry const& one) { return std::stoi(one.key); });
+    auto feeds = test::feeds_of(all, 3);
+    auto first = keyspan::merge(feeds, order);
+    CHECK(test::take_from(first, 1).size() == 1);
+    auto const kept = first.cursor();  // in front of 6, in the page of 5, 6 and 3
+    auto again = test::feeds_of(all, page_size);
+    auto second = keyspan::merge(again, order, kept);
+    auto const got = test::loop_over_batches(second);
+    REQUIRE(got.why);
+    CHECK(got.why->code == errc::out_of_order);
+  }
+}
+
+TEST_CASE("behind a page of which all was given before, what comes is still in order or an error") {
+  journals all{reviews_in(1, 0)};
+  for (char const* const one : {"5", "6", "6", "3", "7"})
+    all[0].write(keyspan::partition_key{"a"}, one);
+  auto const order = ascending([](entry const& one) { return std::stoi(one.key); });
+  auto feeds = test::feeds_of(all, 4);
+  auto first = keyspan::merge(feeds, order);
+  CHECK(test::take_from(first, 2).size() == 2);
+  auto const kept = first.cursor();
+  for (std::uint32_t const page_size : {4U, 3U, 2U, 1U}) {
+    INFO("pages of " << page_size);
+    auto again = test::feeds_of(all, page_size);
+    auto second = keyspan::merge(again, order, kept);
+    auto const got = test::loop_over_batches(second);
+    REQUIRE(got.why);
+    CHECK(got.why->code == errc::out_of_order);
+    CHECK(got.items.size() == 1);
+  }
+}
+
+void add_page(reviews_journal& to, std::vector<int> const& numbers, std::string behind,
+              bool nothing_new = false) {
+  reviews_journal::page_type page{};
+  for (int const one : numbers) page.items.push_back({"key", one});
+  page.continuation = std::move(behind);
+  page.nothing_new = nothing_new;
+  to.pages.push_back(std::move(page));
+}
+template <class Merged>
+std::string place_of(Merged& merged) {
+  return merged.cursor().feeds[0].parts.front().at.from.text();
+}
+
+TEST_CASE("a cursor stands behind the page whose items say that nothing is new") {
+  auto source = reviews_in(1, 0);
+  add_page(source, {}, "1");
+  add_page(source, {7, 8}, "2", true);
+  auto merged = keyspan::merge(source, ascending(&entry::number));
+  CHECK(test::numbers_of(merged) == std::vector{7, 8});
+  CHECK(place_of(merged) == "2");
+}
+
+TEST_CASE("a cursor moves on over pages without items while a source is idle") {
+  auto source = reviews_in(1, 0);
+  add_page(source, {7, 8}, "1");
+  add_page(source, {}, "2");
+  add_page(source, {}, "3", true);
+  keyspan::manual_clock clock;
+  keyspan::stop_source stop;
+  keyspan::feed of{source, {.stop = stop.token()}};
+  auto merged = keyspan::merge_async(of, ascending(&entry::number),
+                                     keyspan::following{clock, std::chrono::seconds{1}});
+  test::merged_story<entry> got;
+  auto const loop = test::read_by_items(merged, got);
+  CHECK(got.items.size() == 2);
+  CHECK(place_of(merged) == "3");
+  stop.request_stop();
+  CHECK(loop.is_done());
+}
+
+TEST_CASE("a cursor moves on over pages without items in front of an error") {
+  auto source = reviews_in(1, 0);
+  add_page(source, {7, 8}, "1");
+  add_page(source, {}, "2");
+  source.before_read = [&] {
+    if (source.reads.size() == 3)
+      source.read_errors.push_back(keyspan::error{errc::unavailable, "away"});
+  };
+  auto merged = keyspan::merge(source, ascending(&entry::number));
+  auto const got = test::loop_over_batches(merged);
+  CHECK(got.items.size() == 2);
+  REQUIRE(got.why);
+  CHECK(place_of(merged) == "2");
+}
+
+struct release {
+  int major;
+  int minor;
+  friend auto operator<=>(release const&, release const&) = default;
+};
+TEST_CASE("a merge by keys of one's own, told apart by identity, has a cursor") {
+  auto source = reviews_in(2, 8);
+  auto const key = [](entry const& one) { return release{one.number / 4, one.number % 4}; };
+  auto merged = keyspan::merge(source, identified_by(ascending(key), &entry::number));
+  CHECK(test::numbers_of(merged) == test::counted(0, 8));
+  CHECK(merged.cursor().feeds.size() == 1);
+}
+
 }  // namespace

@@ -494,4 +494,19 @@ TEST_CASE("a merge of followed sources ends when it is stopped") {
   CHECK(test::sorted(given) == counted(0, 20));
 }
 
+TEST_CASE("a source that times out by itself is gone on without") {
+  std::vector<reviews_journal> all;
+  all.push_back(reviews_in(1, 3));
+  all.push_back(reviews_in(1, 3));
+  all[0].read_errors.push_back(keyspan::error{errc::timed_out, "the service answered 408"});
+  auto merged = merge(all, ascending(number), {.failure = keyspan::on_failure::go_on});
+  std::vector<int> given;
+  for (auto const& batch : merged.batches()) {
+    REQUIRE(batch.has_value());
+    for (entry const& one : *batch) given.push_back(one.number);
+  }
+  CHECK(given == counted(0, 3));
+  CHECK(merged.failures().size() == 1);
+}
+
 }  // namespace

@@ -32,7 +32,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <iterator>
 #include <limits>
+#include <list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -988,6 +990,54 @@ TEST_CASE("a source that fails or throws while it is followed is asked again in 
     clock.advance(30s);
     CHECK(test::sorted(numbers_in(got)) == counted(0, 20));
   }
+}
+
+TEST_CASE("a merge of many feeds is asked again while some of them are still opening") {
+  for (int const count : {4, 16, 17, 18, 40}) {
+    INFO("of " << count);
+    using late_source = test::suspending_source<reviews_journal, false>;
+    std::vector<reviews_journal> all;
+    for (int i = 0; i < count; ++i) all.push_back(reviews_in(1, 2));
+    all[1].topology_errors.push_back(keyspan::error{errc::unavailable, "away"});
+    std::list<late_source> late;
+    std::vector<feed<late_source>> feeds;
+    for (auto& one : all)
+      feeds.emplace_back(late.emplace_back(one), keyspan::feed_request<keyspan::token128>{});
+    auto merged = merge_async(feeds, ascending(&entry::number));
+    test::merged_story<entry> got;
+    auto const first = test::read_by_items(merged, got);
+    late.front().complete_all();              // is open,
+    std::next(late.begin())->complete_all();  // and the second one fails
+    REQUIRE(first.is_done());
+    CHECK(got.why);
+    merged.again();
+    auto const second = test::read_by_items(merged, got);
+    for (bool is_any = true; is_any;) {
+      is_any = false;
+      for (auto& one : late) is_any = one.complete() || is_any;
+    }
+    CHECK(second.is_done());
+    CHECK(got.items.size() == 2 * static_cast<std::size_t>(count));
+  }
+}
+
+TEST_CASE("a feed that fails is not waited for beyond its deadline") {
+  keyspan::manual_clock clock;
+  auto source = reviews_in(1, 0);
+  for (int i = 0; i < 1000; ++i)
+    source.read_errors.push_back(keyspan::error{errc::unavailable, "away"});
+  std::vector<feed<reviews_journal>> feeds;
+  feeds.emplace_back(source, keyspan::feed_request<keyspan::token128>{
+                                 .deadline = keyspan::instant_after(clock.now(), 10s)});
+  auto merged = merge_async(feeds, ascending(&entry::number), keyspan::following{clock, 1h},
+                            {.failure = on_failure::go_on});
+  story got;
+  auto const loop = test::read_by_items(merged, got);
+  CHECK_FALSE(got.why.has_value());
+  clock.advance(11s);
+  REQUIRE(got.why.has_value());
+  CHECK(got.why->code == errc::timed_out);
+  CHECK(loop.is_done());
 }
 
 }  // namespace

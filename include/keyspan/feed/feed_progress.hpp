@@ -131,9 +131,13 @@ class feed_progress {
   /// deadline. Requires that there is one.
   instant due() const {
     expects(idle_.first != nobody, "somebody is waited for");
-    instant const due = parts_[idle_.first].due;
+    return within_deadline(parts_[idle_.first].due);
+  }
+  /// No later than the deadline.
+  instant within_deadline(instant due) const {
     return read_.deadline ? (std::min)(due, *read_.deadline) : due;
   }
+  bool has_deadline() const noexcept { return read_.deadline.has_value(); }
   /// Whether it is too late to ask.
   bool is_late(instant now) const noexcept { return read_.deadline && now >= *read_.deadline; }
 

@@ -115,17 +115,20 @@ class held_run {
   }
   // The merge stands behind `given` items, and those of its run were given. A source whose next
   // item comes behind that run has none of it left.
-  void leave_out_given(given_items& of, std::size_t given, Keys const& keys,
-                       item_type* next = nullptr) const {
-    if (given == 0 || given == runs_.size() || runs_[given - 1] != runs_[given]) return;
-    std::uint64_t const image = image_of(keys, *given_.items[given - 1]);
-    if (next != nullptr && image_of(keys, *next) != image) return;
-    if (of.image != image) of = {};
-    of.image = image;
-    of.count = (std::numeric_limits<std::uint32_t>::max)();
-    for (std::size_t i = given; i > 0 && runs_[i - 1] == runs_[given]; --i)
-      of.identities.push_back(keys.identity(*given_.items[i - 1]));
-    sort_identities(of);
+  void leave_out_given([[maybe_unused]] given_items& of, [[maybe_unused]] std::size_t given,
+                       [[maybe_unused]] Keys const& keys,
+                       [[maybe_unused]] item_type* next = nullptr) const {
+    if constexpr (tells_apart<Keys>) {
+      if (given == 0 || given == runs_.size() || runs_[given - 1] != runs_[given]) return;
+      std::uint64_t const image = image_of(keys, *given_.items[given - 1]);
+      if (next != nullptr && image_of(keys, *next) != image) return;
+      if (of.image != image) of = {};
+      of.image = image;
+      of.count = (std::numeric_limits<std::uint32_t>::max)();
+      for (std::size_t i = given; i > 0 && runs_[i - 1] == runs_[given]; --i)
+        of.identities.push_back(keys.identity(*given_.items[i - 1]));
+      sort_identities(of);
+    }
   }
 
  private:

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
@@ -88,16 +89,33 @@ inline constexpr bool is_array_of_bytes = false;
 template <class Byte, std::size_t Size>
 inline constexpr bool is_array_of_bytes<std::array<Byte, Size>> = sizeof(Byte) == 1;
 
+template <class Key>
+concept has_exact_image = has_sort_image<Key> && requires { requires sort_image<Key>::is_exact; };
+
+// Whether `key_hash` tells all that two keys can differ in.
+template <class Key>
+inline constexpr bool is_hashed_whole =
+    identity_kind<Key>::value || has_exact_image<Key> || is_array_of_bytes<Key> ||
+    std::same_as<Key, key_value> || std::same_as<Key, order_value>;
+template <class T>
+inline constexpr bool is_hashed_whole<std::optional<T>> = is_hashed_whole<T>;
+template <class... Ts>
+inline constexpr bool is_hashed_whole<std::tuple<Ts...>> =
+    (is_hashed_whole<std::remove_cvref_t<Ts>> && ...);
+template <class A, class B>
+inline constexpr bool is_hashed_whole<std::pair<A, B>> =
+    is_hashed_whole<std::remove_cvref_t<A>> && is_hashed_whole<std::remove_cvref_t<B>>;
+
 // Of a key that an order goes by: all that two of them can differ in, the same on every machine. Of
 // a type of one's own whose images are not exact that is its image, and less than all.
 template <class Key>
 constexpr std::uint64_t key_hash(std::uint64_t state, Key const& key) {
   if constexpr (identity_kind<Key>::value) {
     return identity_hash(state, key);
-  } else if constexpr (has_wide_sort_image<Key> && sort_image<Key>::is_exact) {
+  } else if constexpr (has_wide_sort_image<Key> && has_exact_image<Key>) {
     return folded_value(state, sort_image<Key>::of(key), sort_image<Key>::low(key),
                         key_kind::number);
-  } else if constexpr (has_sort_image<Key> && sort_image<Key>::is_exact) {
+  } else if constexpr (has_exact_image<Key>) {
     return folded_value(state, sort_image<Key>::of(key), 0, key_kind::number);
   } else if constexpr (is_optional<Key>) {
     state = folded_value(state, key.has_value() ? 1 : 0, 0, key_kind::boolean);
@@ -147,6 +165,19 @@ std::uint64_t column_hash(std::uint64_t state, Column const& column, Item const&
     return key_hash(state, static_cast<key_type const&>(std::invoke(column.projection, item)));
   }
 }
+// Whether `place_hash` tells apart all that an order does.
+template <class Column, class Item>
+inline constexpr bool is_column_hashed_whole = [] {
+  using key_type = typename Column::template key_type<Item>;
+  return is_natural_less<std::remove_cvref_t<decltype(std::declval<Column&>().less)>, key_type> &&
+         is_hashed_whole<key_type>;
+}();
+template <class Order, class Item>
+inline constexpr bool is_place_hashed_whole = false;
+template <class... Columns, class Item>
+inline constexpr bool is_place_hashed_whole<sort_order<Columns...>, Item> =
+    (is_column_hashed_whole<Columns, Item> && ...);
+
 template <class... Columns, class Item>
 std::uint64_t place_hash(sort_order<Columns...> const& order, Item const& item) {
   std::uint64_t state = identity_seed;

@@ -48,8 +48,8 @@ template <feeds_to_merge Feeds, class Order>
   requires orders_items<Order, merged_item<Feeds>>
 [[nodiscard]] auto merge_async(Feeds& feeds, Order order, merged_cursor_of<Feeds> from,
                                merge_options options = {}) {
-  auto made = detail::feeds_of(feeds, draining{});
-  detail::resume(made, std::move(from), detail::name_of_order(order));
+  auto made = detail::resumed(detail::feeds_of(feeds, draining{}), std::move(from),
+                              detail::name_of_order(order));
   return merged_stream<detail::merged_feed_t<Feeds, draining>, Order>{std::move(made),
                                                                       std::move(order), options};
 }
@@ -58,8 +58,8 @@ template <feeds_to_merge Feeds, class Order, detail::waits Manner>
   requires orders_items<Order, merged_item<Feeds>>
 [[nodiscard]] auto merge_async(Feeds& feeds, Order order, merged_cursor_of<Feeds> from,
                                Manner manner, merge_options options = {}) {
-  auto made = detail::feeds_of(feeds, manner);
-  detail::resume(made, std::move(from), detail::name_of_order(order));
+  auto made = detail::resumed(detail::feeds_of(feeds, manner), std::move(from),
+                              detail::name_of_order(order));
   return merged_stream<detail::merged_feed_t<Feeds, Manner>, Order>{std::move(made),
                                                                     std::move(order), options};
 }

@@ -145,23 +145,25 @@ std::vector<merged_part<Token>> parts_within(std::vector<cursor<Token>> ranges,
 
 // Where each feed goes on from.
 template <class Source, class Manner>
-void resume(std::vector<range_feed<Source, Manner>>& feeds,
-            merged_cursor<token_of_source<Source>> from, std::string_view order) {
-  std::optional<error> refused;
+feeds_and_place<range_feed<Source, Manner>> resumed(std::vector<range_feed<Source, Manner>> all,
+                                                    merged_cursor<token_of_source<Source>> from,
+                                                    std::string_view order) {
+  feeds_and_place<range_feed<Source, Manner>> made{std::move(all)};
+  auto& feeds = made.feeds;
   if (from.order != order)
-    refused = error{errc::invalid_options,
-                    "the cursor is of a merge \"",
-                    std::string_view{from.order}.substr(0, 40),
-                    "\", this one is \"",
-                    order,
-                    "\""};
+    made.refused.emplace(errc::invalid_options, "the cursor is of a merge \"",
+                         std::string_view{from.order}.substr(0, 40), "\", this one is \"", order,
+                         "\"");
   if (from.feeds.size() != feeds.size())
-    refused = error{errc::invalid_options, "the cursor is of a merge of ", from.feeds.size(),
-                    " feeds, this one has ", feeds.size()};
-  if (refused && !feeds.empty()) feeds.front().refused_whole.emplace(from);
+    made.refused.emplace(errc::invalid_options, "the cursor is of a merge of ", from.feeds.size(),
+                         " feeds, this one has ", feeds.size());
+  if (made.refused) {
+    made.refused_at.emplace(std::move(from));
+    return made;
+  }
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     auto& feed = feeds[i];
-    auto why = refused ? refused : refusal_of(feed, from.feeds[i]);
+    auto why = refusal_of(feed, from.feeds[i]);
     if (!why) {
       feed.resumed = parts_within(feed.progress.cursor().parts, from.feeds[i].parts);
       if (feed.resumed.empty())
@@ -169,8 +171,9 @@ void resume(std::vector<range_feed<Source, Manner>>& feeds,
     }
     if (!why) continue;
     feed.refused.emplace(*why);
-    if (!refused) feed.refused_part.emplace(std::move(from.feeds[i]));
+    feed.refused_at.emplace(std::move(from.feeds[i]));
   }
+  return made;
 }
 
 }  // namespace detail

@@ -62,24 +62,26 @@ class merge_reading {
   using keys_type = typename Order::template keys<item_type>;
   using batch_type = merged_batch<item_type>;
 
-  merge_reading(std::vector<Feed> feeds, Order order, merge_options options)
+  merge_reading(feeds_and_place<Feed> of, Order order, merge_options options)
       : options_{options},
         reads_ahead_{options.reads_ahead.value_or(true)},
         items_(options.batch_size),
         sources_(options.batch_size),
-        tree_(feeds.size(), keys_type{order}),
+        tree_(of.feeds.size(), keys_type{order}),
         order_(std::move(order)),
-        begun_(begun_with(feeds)) {
+        begun_(begun_with(of.feeds)),
+        refused_(std::move(of.refused)),
+        refused_at_(std::move(of.refused_at)) {
     expects(options.batch_size > 0, "a batch has room for an item");
     if constexpr (stops_by_token<Feed>) {
-      for (Feed& one : feeds) {
+      for (Feed& one : of.feeds) {
         if (one.stop().stop_possible())
           asked_to_stop_.push_back(
               std::make_unique<stop_callback<pass_on>>(one.stop(), pass_on{&stop_}));
         one.stop_by(stop_.token());
       }
     }
-    put_in_place(std::move(feeds));
+    put_in_place(std::move(of.feeds));
   }
   merge_reading(merge_reading const&) = delete;
   merge_reading& operator=(merge_reading const&) = delete;
@@ -88,6 +90,10 @@ class merge_reading {
   void begin_round() {
     failure_.reset();
     failures_.clear();
+    if (refused_) {
+      failure_ = *refused_;
+      return;
+    }
     for (std::size_t i = 0; i < slots_.size(); ++i) {
       slot_type& slot = *slots_[i];
       if (slot.unsorted) {
@@ -97,6 +103,7 @@ class merge_reading {
       }
       if (slot.need == slot_need::no_more) need(slot, slot_need::page);
       if (slot.need != slot_need::page || slot.is_asking || slot.has_arrived) continue;
+      if (!slot.parts.empty()) continue;  // about to take its place
       slot.feed.begin_round();
       start(slot);
     }
@@ -166,8 +173,7 @@ class merge_reading {
     requires remembers_given<Feed>
   {
     expects(!is_broken_, "a merge whose order has thrown goes on from where it stood before");
-    if (!slots_.empty() && slots_.front()->feed.refused_whole)
-      return *slots_.front()->feed.refused_whole;
+    if (refused_) return *refused_at_;
     merged_cursor<typename Feed::token_type> made;
     made.order = name_of_order(order_);
     made.feeds = begun_;  // of the sources themselves nothing is read: they may be in flight
@@ -261,8 +267,8 @@ class merge_reading {
     std::vector<cursor_of_feed<Feed>> made;
     if constexpr (remembers_given<Feed>) {
       for (Feed const& one : feeds) {
-        if (one.refused_part) {
-          made.push_back(*one.refused_part);
+        if (one.refused_at) {
+          made.push_back(*one.refused_at);
           continue;
         }
         auto whole = one.progress.cursor();
@@ -461,13 +467,14 @@ class merge_reading {
       return false;
     }
   }
-  // Whether no source can be merged: that was asked for, or the cursor is that of another merge.
-  static bool is_of_all(slot_type const& slot, error const& why) {
-    if (is_refused(slot) && why.code == errc::invalid_options) return true;
-    return why.code == errc::stopped || why.code == errc::timed_out;
+  // Whether that was asked for: a stop, or the deadline of a feed that has one.
+  static bool is_asked_for([[maybe_unused]] slot_type const& slot, error const& why) {
+    if constexpr (remembers_given<Feed>)
+      if (why.code == errc::timed_out) return slot.feed.progress.has_deadline();
+    return why.code == errc::stopped;
   }
   void fail(slot_type& slot, error const& why) {
-    if (options_.failure == on_failure::stop || is_of_all(slot, why)) {
+    if (options_.failure == on_failure::stop || is_asked_for(slot, why)) {
       need(slot, slot_need::page);
       if (!failure_) failure_ = why;
       return;
@@ -578,6 +585,8 @@ class merge_reading {
   winner_tree<item_type, keys_type> tree_;
   [[no_unique_address]] Order order_;
   std::vector<cursor_of_feed<Feed>> begun_;
+  boxed<error> refused_;  // to go on from there:
+  boxed<typename cursor_of_merge_type<Feed>::type> refused_at_;
   struct nothing {};
   [[no_unique_address]] std::conditional_t<unites<keys_type>, held_run<slot_type, keys_type>,
                                            nothing> held_{};
@@ -600,5 +609,8 @@ class merge_reading {
   std::vector<std::unique_ptr<stop_callback<pass_on>>> asked_to_stop_{};
   std::atomic<bool> is_closed_{false};
 };
+
+template <class Feed, class Order>
+merge_reading(std::vector<Feed>, Order, merge_options) -> merge_reading<Feed, Order>;
 
 }  // namespace keyspan::detail

@@ -137,6 +137,25 @@ struct cursor_of_feed_type<Feed> {
 };
 template <class Feed>
 using cursor_of_feed = typename cursor_of_feed_type<Feed>::type;
+template <class Feed>
+struct cursor_of_merge_type {
+  struct type {};
+};
+template <class Feed>
+  requires requires { typename Feed::token_type; }
+struct cursor_of_merge_type<Feed> {
+  using type = merged_cursor<typename Feed::token_type>;
+};
+
+// What a merge is of. Where it was to go on from a cursor of another one, that cursor and why not.
+template <class Feed>
+struct feeds_and_place {
+  feeds_and_place(std::vector<Feed> all) : feeds{std::move(all)} {}
+
+  std::vector<Feed> feeds;
+  boxed<error> refused{};
+  boxed<typename cursor_of_merge_type<Feed>::type> refused_at{};
+};
 
 // Sources that can be left in the middle of a page, and gone on with elsewhere.
 template <class Feed>
@@ -254,9 +273,8 @@ struct range_feed {
   given_items given{};                            // of the page there
   std::vector<merged_part<token_of_source<Source>>>
       resumed{};           // what is divided, in place of all: in order
-  boxed<error> refused{};  // where it was to go on from, and that:
-  boxed<merged_feed_cursor<token_type>> refused_part{};  // of this feed,
-  boxed<merged_cursor<token_type>> refused_whole{};      // or of all, in the first one
+  boxed<error> refused{};  // that it was to go on from there:
+  boxed<merged_feed_cursor<token_type>> refused_at{};
 
  private:
   void add_parts(std::vector<range_feed>& to, progress_type const& opened,
@@ -308,7 +326,8 @@ fetching ask(merge_slot<range_feed<Source, Manner>>& slot, merge_inbox& inbox) {
     slot.what = fetched::again;
     if constexpr (waits<Manner>)
       if (std::exchange(feed.waits_first, false))  // the stop that ends this is told below
-        static_cast<void>(co_await feed.manner.wait_until(feed.manner.due(), progress.stop()));
+        static_cast<void>(co_await feed.manner.wait_until(
+            progress.within_deadline(feed.manner.due()), progress.stop()));
     std::optional<instant> const now = feed.manner.now();
     if (feed.refused) {
       slot.fail(*feed.refused);

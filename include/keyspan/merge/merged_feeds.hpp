@@ -36,7 +36,7 @@ class awaited_batches {
   using item_type = typename reading_type::item_type;
   using answer_type = merge_answer<Feed, Order>;
 
-  awaited_batches(std::vector<Feed> feeds, Order order, merge_options options)
+  awaited_batches(feeds_and_place<Feed> feeds, Order order, merge_options options)
       : reading_(std::move(feeds), std::move(order), as_asked(options)) {}
   awaited_batches(awaited_batches const&) = delete;
   awaited_batches& operator=(awaited_batches const&) = delete;
@@ -250,7 +250,7 @@ class merged_feeds {
  public:
   using item_type = typename state_type::item_type;
 
-  merged_feeds(std::vector<Feed> feeds, Order order, merge_options options)
+  merged_feeds(detail::feeds_and_place<Feed> feeds, Order order, merge_options options)
       : state_{std::make_unique<state_type>(std::move(feeds), std::move(order), options)} {}
 
   /// A copyable view for pipes.
@@ -301,8 +301,8 @@ template <feeds_to_merge Feeds, class Order>
   requires orders_items<Order, merged_item<Feeds>>
 [[nodiscard]] auto merge(Feeds& feeds, Order order, merged_cursor_of<Feeds> from,
                          merge_options options = {}) {
-  auto made = detail::feeds_of(feeds, draining{});
-  detail::resume(made, std::move(from), detail::name_of_order(order));
+  auto made = detail::resumed(detail::feeds_of(feeds, draining{}), std::move(from),
+                              detail::name_of_order(order));
   return merged_feeds<detail::merged_feed_t<Feeds, draining>, Order>{std::move(made),
                                                                      std::move(order), options};
 }
@@ -318,8 +318,8 @@ template <feeds_to_merge Feeds, class Order, detail::waits Manner>
   requires orders_items<Order, merged_item<Feeds>>
 [[nodiscard]] auto merge(Feeds& feeds, Order order, merged_cursor_of<Feeds> from, Manner manner,
                          merge_options options = {}) {
-  auto made = detail::feeds_of(feeds, manner);
-  detail::resume(made, std::move(from), detail::name_of_order(order));
+  auto made = detail::resumed(detail::feeds_of(feeds, manner), std::move(from),
+                              detail::name_of_order(order));
   return merged_feeds<detail::merged_feed_t<Feeds, Manner>, Order>{std::move(made),
                                                                    std::move(order), options};
 }

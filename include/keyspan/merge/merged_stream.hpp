@@ -160,7 +160,7 @@ class merged_stream {
   using item_type = typename state_type::item_type;
   using batch_type = typename state_type::batch_type;
 
-  merged_stream(std::vector<Feed> feeds, Order order, merge_options options)
+  merged_stream(detail::feeds_and_place<Feed> feeds, Order order, merge_options options)
       : state_{std::make_shared<state_type>(std::move(feeds), std::move(order), options)},
         batches_{detail::batches_of(*state_)} {}
   merged_stream(merged_stream&&) noexcept = default;

@@ -129,6 +129,9 @@ class united_keys : public identified_keys<Order, Identity, Item> {
 
  public:
   static constexpr bool unites = true;
+  // Items of other keys may have the same identity: where no hash tells the keys apart, a cursor in
+  // the midst of a run knows none of it.
+  static constexpr bool tells_apart = is_place_hashed_whole<Order, Item>;
 
   united_keys() = default;
   explicit united_keys(united_order<Order, Identity, Policy> order)
