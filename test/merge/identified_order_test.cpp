@@ -2,6 +2,7 @@
 // same for ever.
 #include <keyspan/hash/token128.hpp>
 #include <keyspan/merge/identified_order.hpp>
+#include <keyspan/merge/order_value.hpp>
 #include <keyspan/merge/other_orders.hpp>
 #include <keyspan/merge/sort_order.hpp>
 
@@ -10,10 +11,12 @@
 #include <cctype>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -121,6 +124,41 @@ TEST_CASE("items are the same when their identities are") {
   order::keys<item> const keys{order{ascending(&item::name), &item::id}};
   CHECK(keys.is_same({"a", 1}, {"b", 1}));
   CHECK(!keys.is_same({"a", 1}, {"a", 2}));
+}
+
+struct person {
+  std::optional<std::string> first;
+  std::optional<std::string> last;
+  int id = 1;
+};
+
+TEST_CASE("an identity tells a text that is missing from one that stands in another column") {
+  auto const order =
+      identified_by(ascending(&person::first).then(ascending(&person::last)), &person::id);
+  auto const identity = [&](person const& one) {
+    using order_type = std::remove_const_t<decltype(order)>;
+    return typename order_type::template keys<person>{order}.identity(one);
+  };
+  CHECK(identity({"a", std::nullopt}) != identity({std::nullopt, "a"}));
+  CHECK(identity({std::nullopt, std::nullopt}) != identity({std::nullopt, ""}));
+}
+
+TEST_CASE("an identity tells arrays and objects apart by their hashes") {
+  using keyspan::order_value;
+  using keyspan::token128;
+  auto const hash = [](order_value const& value) {
+    return keyspan::detail::key_hash(keyspan::detail::identity_seed, value);
+  };
+  std::set<std::uint64_t> all;
+  for (std::uint64_t const word : {0U, 1U, 2U}) {
+    all.insert(hash(order_value::hashed_array(token128{word, 7})));
+    all.insert(hash(order_value::hashed_array(token128{7, word})));
+    all.insert(hash(order_value::hashed_object(token128{word, 7})));
+  }
+  CHECK(all.size() == 9);
+  CHECK(hash(order_value{}) != hash(order_value{keyspan::null}));
+  CHECK(hash(order_value{true}) != hash(order_value{false}));
+  CHECK(hash(order_value{1}) != hash(order_value{true}));
 }
 
 }  // namespace

@@ -293,4 +293,43 @@ TEST_CASE("a cursor of some feeds is refused where there are none") {
   CHECK(merged.cursor() == kept);
 }
 
+TEST_CASE("a feed that cannot be read says why also where a cursor is gone on with") {
+  auto source = reviews_in(1, 3);
+  feed good{source};
+  auto const kept = merge(good, ascending(&entry::number)).cursor();
+  auto other = reviews_in(1, 3);
+  other.container_id = "others";
+  feed elsewhere{other};
+  auto const foreign = merge(elsewhere, ascending(&entry::number)).cursor();
+  feed bad{source, {.start = foreign.feeds.front().whole_pages()}};
+  auto alone = merge(bad, ascending(&entry::number));
+  auto const why = test::loop_over_batches(alone).why;
+  auto resumed = merge(bad, ascending(&entry::number), kept);
+  auto const why_resumed = test::loop_over_batches(resumed).why;
+  REQUIRE(why);
+  REQUIRE(why_resumed);
+  CHECK(why->code == errc::wrong_container);
+  CHECK(why_resumed->code == why->code);
+}
+
+TEST_CASE("a merge goes on in all parts of a feed that begins with several, in whatever order") {
+  auto source = reviews_in(2, 20);
+  feed whole{source};
+  auto const order = ascending(&entry::number);
+  auto first = merge(whole, order);
+  static_cast<void>(take_from(first, 1));  // it is open: two parts
+  auto start = first.cursor().feeds.front().whole_pages();
+  REQUIRE(start.parts.size() == 2);
+  for (bool const is_reversed : {false, true}) {
+    INFO("reversed " << is_reversed);
+    if (is_reversed) std::reverse(start.parts.begin(), start.parts.end());
+    feed parts{source, {.start = start, .page_size = 3}};
+    auto merged = merge(parts, order);
+    auto given = take_from(merged, 5);
+    auto rest = merge(parts, order, merged.cursor());
+    for (int const one : numbers_of(rest)) given.push_back(one);
+    CHECK(given == test::counted(0, 20));
+  }
+}
+
 }  // namespace

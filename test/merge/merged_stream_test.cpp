@@ -1040,4 +1040,30 @@ TEST_CASE("a feed that fails is not waited for beyond its deadline") {
   CHECK(loop.is_done());
 }
 
+TEST_CASE("a merge that is asked again still says whom it goes on without") {
+  keyspan::manual_clock clock;
+  keyspan::stop_source stop;
+  std::vector<reviews_journal> all;
+  all.push_back(reviews_in(1, 2));
+  all.push_back(reviews_in(1, 2));
+  for (int i = 0; i < 1000; ++i)
+    all[0].read_errors.push_back(keyspan::error{errc::unavailable, "away"});
+  all[1].read_errors.push_back(keyspan::error{errc::stopped, "asked to stop"});
+  std::vector<feed<reviews_journal>> feeds;
+  for (auto& one : all)
+    feeds.emplace_back(one, keyspan::feed_request<keyspan::token128>{.stop = stop.token()});
+  auto merged = merge_async(feeds, ascending(&entry::number), keyspan::following{clock, 1h},
+                            {.failure = on_failure::go_on});
+  test::merged_story<entry> got;
+  auto const first = test::read_by_items(merged, got);
+  REQUIRE(first.is_done());
+  CHECK(got.why);
+  CHECK(merged.failures().size() == 1);
+  merged.again();
+  auto const second = test::read_by_items(merged, got);
+  CHECK(merged.failures().size() == 1);
+  stop.request_stop();
+  CHECK(second.is_done());
+}
+
 }  // namespace

@@ -176,4 +176,21 @@ TEST_CASE("items that look alike are left out as often as they were given") {
   CHECK(left_of(slot) == std::vector{2});
 }
 
+TEST_CASE(
+    "what was given of a page before stays told, also behind the item that a part stands at") {
+  auto source = reviews_in(1, 0);
+  auto const order = identified_by(ascending(&entry::key), &entry::number);
+  keys_of<std::remove_const_t<decltype(order)>> const keys{order};
+  slot_type slot = shows(source, {{"a", 0}, {"a", 1}, {"a", 2}});
+  auto& given = slot.given_before;  // the last one, before a split dealt them out anew
+  given.count = 3;
+  given.image = keyspan::detail::image_of(keys, slot.page()[0]);
+  given.identities = {keys.identity(slot.page()[2])};
+  auto const part = part_before(slot, 1, keys);
+  CHECK(part.given.count == 3);
+  std::vector<std::uint64_t> expected{keys.identity(slot.page()[0]), keys.identity(slot.page()[2])};
+  std::sort(expected.begin(), expected.end());
+  CHECK(part.given.identities == expected);
+}
+
 }  // namespace

@@ -163,6 +163,7 @@ feeds_and_place<range_feed<Source, Manner>> resumed(std::vector<range_feed<Sourc
   }
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     auto& feed = feeds[i];
+    if (!feed.progress.sound()) continue;  // says so itself
     auto why = refusal_of(feed, from.feeds[i]);
     if (!why) {
       feed.resumed = parts_within(feed.progress.cursor().parts, from.feeds[i].parts);

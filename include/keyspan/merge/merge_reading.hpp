@@ -89,7 +89,9 @@ class merge_reading {
   // Sources that had nothing new, or failed, are asked again.
   void begin_round() {
     failure_.reset();
-    failures_.clear();
+    std::erase_if(failures_, [&](merge_failure const& one) {
+      return slots_[one.source]->need != slot_need::retry;  // those are away still
+    });
     if (refused_) {
       failure_ = *refused_;
       return;
