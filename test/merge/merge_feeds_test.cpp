@@ -288,7 +288,7 @@ TEST_CASE("a cursor of some feeds is refused where there are none") {
   feeds.clear();
   auto merged = merge(feeds, order, kept);
   std::size_t errors = 0;
-  for (auto const& batch : merged.batches()) errors += batch ? 0 : 1;
+  for (auto const& batch : merged.batches()) errors += batch ? 0U : 1U;
   CHECK(errors == 1);
   CHECK(merged.cursor() == kept);
 }

@@ -444,9 +444,11 @@ TEST_CASE("a union by keys that no hash tells apart repeats a run, and loses not
   auto const id = [](entry const& one) { return one.number % 2; };
   auto const less = [](int a, int b) { return a < b; };
   auto const half = [](entry const& one) { return one.number / 2; };
-  auto const version = [](entry const& one) { return release{one.number / 4, one.number / 2 % 2}; };
+  auto const release_of = [](entry const& one) {
+    return release{one.number / 4, one.number / 2 % 2};
+  };
   loses_nothing_from_any_item(distinct_by(ascending(half, less), id));
-  loses_nothing_from_any_item(distinct_by(ascending(version), id));
+  loses_nothing_from_any_item(distinct_by(ascending(release_of), id));
 }
 
 }  // namespace
