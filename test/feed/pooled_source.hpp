@@ -47,12 +47,24 @@ class pool {
     }
     changed_.notify_one();
   }
+  /// Nothing is done before the pool is let go.
+  void hold() {
+    std::lock_guard const lock{mutex_};
+    is_held_ = true;
+  }
+  void let_go() {
+    {
+      std::lock_guard const lock{mutex_};
+      is_held_ = false;
+    }
+    changed_.notify_all();
+  }
 
  private:
   void run() {
     std::unique_lock lock{mutex_};
     for (;;) {
-      changed_.wait(lock, [this] { return is_over_ || !work_.empty(); });
+      changed_.wait(lock, [this] { return is_over_ || (!is_held_ && !work_.empty()); });
       if (work_.empty()) return;
       auto const work = std::move(work_.front());
       work_.pop_front();
@@ -65,6 +77,7 @@ class pool {
   std::mutex mutex_{};
   std::condition_variable changed_{};
   std::deque<std::function<void()>> work_{};
+  bool is_held_ = false;
   bool is_over_ = false;
   std::vector<std::thread> threads_{};
 };

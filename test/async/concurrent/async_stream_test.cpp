@@ -12,6 +12,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <coroutine>
 #include <exception>
 #include <optional>
@@ -151,19 +152,36 @@ class value_of_next {
   decltype(keyspan::detail::awaiter_of(std::declval<async_stream<int>&>().next())) next_;
 };
 
-task<> close_soon(async_stream<int>& of, int turns) {
-  for (int i = 0; i < turns; ++i) std::this_thread::yield();
+// Which of two comes first is for the machine to say in most rounds; in some it is the item, and in
+// some the close.
+constexpr int rounds = 4020;
+constexpr bool is_close_late(int round) { return round > 4000 && round % 2 == 0; }
+constexpr bool is_item_late(int round) { return round > 4000 && round % 2 == 1; }
+constexpr auto long_enough = std::chrono::milliseconds{3};
+
+task<> close_soon(async_stream<int>& of, int round) {
+  for (int i = 0; i < round % 20; ++i) std::this_thread::yield();
+  if (is_close_late(round)) std::this_thread::sleep_for(long_enough);
   co_await of.close();
 }
 
-task<int> raced(pool& on, int item, int delay, std::atomic<int>& alive) {
-  auto stream = one_late_item(on, item, alive);
+task<int> raced(pool& on, int round, std::atomic<int>& alive) {
+  auto stream = one_late_item(on, round, alive);
   auto const value = [](async_stream<int>& from) -> task<int> {
     value_of_next next{from};
     co_return co_await next;
   };
-  auto both = when_all(value(stream), close_soon(stream, delay));
+  std::thread lets_go;
+  if (is_item_late(round)) {
+    on.hold();
+    lets_go = std::thread{[&on] {
+      std::this_thread::sleep_for(long_enough);
+      on.let_go();
+    }};
+  }
+  auto both = when_all(value(stream), close_soon(stream, round));
   auto const results = co_await std::move(both);
+  if (lets_go.joinable()) lets_go.join();
   co_return std::get<0>(results);
 }
 
@@ -172,8 +190,8 @@ TEST_CASE("an item that comes at the moment of close() is whole or null, and the
   std::atomic<int> alive = 0;
   int given = 0;
   int dropped = 0;
-  for (int round = 1; round <= 4000; ++round) {
-    int const got = sync_wait(raced(on, round, round % 20, alive));
+  for (int round = 1; round <= rounds; ++round) {
+    int const got = sync_wait(raced(on, round, alive));
     if (got != 0 && got != round) FAIL("item " << round << " was received as " << got);
     ++(got != 0 ? given : dropped);
     if (alive != 0) FAIL("the coroutine is still there");

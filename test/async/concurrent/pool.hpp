@@ -32,6 +32,19 @@ class pool {
     arrival_.notify_one();
   }
 
+  /// Nobody goes on before the pool is let go.
+  void hold() {
+    std::lock_guard const lock{mutex_};
+    is_held_ = true;
+  }
+  void let_go() {
+    {
+      std::lock_guard const lock{mutex_};
+      is_held_ = false;
+    }
+    arrival_.notify_all();
+  }
+
   /// Who awaits it goes on on one of the threads.
   struct hop_awaiter {
     pool* to;
@@ -45,7 +58,7 @@ class pool {
   void run() {
     for (;;) {
       std::unique_lock lock{mutex_};
-      arrival_.wait(lock, [this] { return is_over_ || !queue_.empty(); });
+      arrival_.wait(lock, [this] { return is_over_ || (!is_held_ && !queue_.empty()); });
       if (queue_.empty()) return;
       auto const next = queue_.front();
       queue_.pop_front();
@@ -57,6 +70,7 @@ class pool {
   std::mutex mutex_{};
   std::condition_variable arrival_{};
   std::deque<std::coroutine_handle<>> queue_{};
+  bool is_held_ = false;
   bool is_over_ = false;
   std::vector<std::thread> threads_{};
 };
