@@ -40,14 +40,13 @@ struct lateness_of<std::chrono::time_point<Clock, Duration>> {
 /// The moment is looked at whenever a source has answered again, so at least once every `delay`.
 template <clock Clock, class Now>
 class following_within : public following<Clock> {
-  using time_of_now = std::remove_cvref_t<std::invoke_result_t<Now const&>>;
+ public:
+  using time_type = std::remove_cvref_t<std::invoke_result_t<Now const&>>;
   static_assert(
-      requires { detail::lateness_of<time_of_now>::is_time; },
+      requires { detail::lateness_of<time_type>::is_time; },
       "following_within asks a function that returns a std::chrono::time_point, of the "
       "type that by_time makes of the items");
 
- public:
-  using time_type = time_of_now;
   using lateness_type = typename detail::lateness_of<time_type>::type;
 
   /// Requires a delay above 0, and a lateness that is not negative. The clock outlives the reading.

@@ -35,15 +35,13 @@ class held_run {
   static constexpr std::size_t before = ~std::size_t{};  // in an earlier batch
 
   bool empty() const noexcept { return run_.empty(); }
-  // One of the run.
-  item_type& item() const noexcept { return run_.item(); }
 
   // Of what the tree has given, one of each identity in each run that has ended. The last run is
   // held: it may go on.
   template <class Sources>
   void unite(batch_type const& batch, Sources const& sources, Keys const& keys) {
     for (std::size_t i = 0; i < batch.size(); ++i) {
-      if (!run_.empty() && keys.compare(item(), batch[i]) != 0) give();
+      if (run_.ends_before(batch[i], keys)) give();
       if (run_.empty()) begin_ = i;
       run_.hold(batch[i], sources[batch.source(i)].get(), keys);
     }

@@ -588,7 +588,7 @@ class merge_reading {
   [[no_unique_address]] Order order_;
   std::vector<cursor_of_feed<Feed>> begun_;
   boxed<error> refused_;  // to go on from there:
-  boxed<typename cursor_of_merge_type<Feed>::type> refused_at_;
+  boxed<cursor_of_merge<Feed>> refused_at_;
   struct nothing {};
   [[no_unique_address]] std::conditional_t<unites<keys_type>, held_run<slot_type, keys_type>,
                                            nothing> held_{};

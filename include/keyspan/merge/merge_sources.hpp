@@ -115,37 +115,26 @@ class fetching {
   owned_frame<promise_type> frame_{{}};
 };
 
+// Where a feed, and a merge of such feeds, stand: nothing of those that have no tokens.
 template <class Feed>
-struct part_of_feed_type {
-  struct type {};
+struct places_in {
+  struct part {};
+  struct feed {};
+  struct merge {};
 };
 template <class Feed>
   requires requires { typename Feed::token_type; }
-struct part_of_feed_type<Feed> {
-  using type = merged_part<typename Feed::token_type>;
+struct places_in<Feed> {
+  using part = merged_part<typename Feed::token_type>;
+  using feed = merged_feed_cursor<typename Feed::token_type>;
+  using merge = merged_cursor<typename Feed::token_type>;
 };
 template <class Feed>
-using part_of_feed = typename part_of_feed_type<Feed>::type;
+using part_of_feed = typename places_in<Feed>::part;
 template <class Feed>
-struct cursor_of_feed_type {
-  struct type {};
-};
+using cursor_of_feed = typename places_in<Feed>::feed;
 template <class Feed>
-  requires requires { typename Feed::token_type; }
-struct cursor_of_feed_type<Feed> {
-  using type = merged_feed_cursor<typename Feed::token_type>;
-};
-template <class Feed>
-using cursor_of_feed = typename cursor_of_feed_type<Feed>::type;
-template <class Feed>
-struct cursor_of_merge_type {
-  struct type {};
-};
-template <class Feed>
-  requires requires { typename Feed::token_type; }
-struct cursor_of_merge_type<Feed> {
-  using type = merged_cursor<typename Feed::token_type>;
-};
+using cursor_of_merge = typename places_in<Feed>::merge;
 
 // What a merge is of. Where it was to go on from a cursor of another one, that cursor and why not.
 template <class Feed>
@@ -154,7 +143,7 @@ struct feeds_and_place {
 
   std::vector<Feed> feeds;
   boxed<error> refused{};
-  boxed<typename cursor_of_merge_type<Feed>::type> refused_at{};
+  boxed<cursor_of_merge<Feed>> refused_at{};
 };
 
 // Sources that can be left in the middle of a page, and gone on with elsewhere.

@@ -230,9 +230,8 @@ class merging {
     return run;
   }
   void unite(item_type& item, std::uint32_t source) {
-    auto& run = united_.run;
-    if (!run.empty() && tree_.keys().compare(run.item(), item) != 0) united_.give();
-    run.hold(item, source, tree_.keys());
+    if (united_.run.ends_before(item, tree_.keys())) united_.give();
+    united_.run.hold(item, source, tree_.keys());
   }
   // An order that sees what came before an item sees what is left out too.
   void skip(std::size_t source, std::uint64_t count) {
@@ -272,10 +271,6 @@ class merging {
   std::size_t ended_ = nobody;
   bool is_broken_ = false;  // something was thrown while items were on their way out of the tree
 };
-
-}  // namespace detail
-
-namespace detail {
 
 // Feeds and page sources. They are merged where they stand, not as what was made on the way.
 template <class T>

@@ -35,8 +35,10 @@ template <class Item, class Owner, class Keys>
 class united_run {
  public:
   bool empty() const noexcept { return run_.empty(); }
-  // One of the run.
-  Item& item() const noexcept { return *run_.back().item; }
+  // Whether an item is not equal to those that are held.
+  bool ends_before(Item& item, Keys const& keys) const {
+    return !run_.empty() && keys.compare(*run_.back().item, item) != 0;
+  }
 
   // One more, which is equal to all of them.
   void hold(Item& item, Owner owner, Keys const& keys) {
