@@ -12,75 +12,16 @@
 
 #include "journal.hpp"
 
-#include <condition_variable>
+#include <async/concurrent/pool.hpp>
+
 #include <coroutine>
-#include <deque>
-#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
-#include <vector>
 
 namespace test {
-
-/// Four threads that do what they are given, in any order.
-class pool {
- public:
-  pool() {
-    for (int i = 0; i < 4; ++i) threads_.emplace_back([this] { run(); });
-  }
-  ~pool() {
-    {
-      std::lock_guard const lock{mutex_};
-      is_over_ = true;
-    }
-    changed_.notify_all();
-    for (auto& one : threads_) one.join();
-  }
-  void post(std::function<void()> work) {
-    {
-      std::lock_guard const lock{mutex_};
-      work_.push_back(std::move(work));
-    }
-    changed_.notify_one();
-  }
-  /// Nothing is done before the pool is let go.
-  void hold() {
-    std::lock_guard const lock{mutex_};
-    is_held_ = true;
-  }
-  void let_go() {
-    {
-      std::lock_guard const lock{mutex_};
-      is_held_ = false;
-    }
-    changed_.notify_all();
-  }
-
- private:
-  void run() {
-    std::unique_lock lock{mutex_};
-    for (;;) {
-      changed_.wait(lock, [this] { return is_over_ || (!is_held_ && !work_.empty()); });
-      if (work_.empty()) return;
-      auto const work = std::move(work_.front());
-      work_.pop_front();
-      lock.unlock();
-      work();
-      lock.lock();
-    }
-  }
-
-  std::mutex mutex_{};
-  std::condition_variable changed_{};
-  std::deque<std::function<void()>> work_{};
-  bool is_held_ = false;
-  bool is_over_ = false;
-  std::vector<std::thread> threads_{};
-};
 
 /// Answers on one of the threads; a stop that is requested is heard there, too.
 class pooled_source {

@@ -1,11 +1,13 @@
-// test/async/concurrent/pool.hpp — four threads that go on with whatever is given to them.
+// test/async/concurrent/pool.hpp — four threads that do what they are given, or go on with it.
 #pragma once
 
 #include <condition_variable>
 #include <coroutine>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace test {
@@ -26,9 +28,10 @@ class pool {
     for (auto& thread : threads_) thread.join();
   }
 
-  void post(std::coroutine_handle<> suspended) {
+  /// Any callable, or a coroutine that is gone on with.
+  void post(std::function<void()> work) {
     std::lock_guard const lock{mutex_};
-    queue_.push_back(suspended);
+    queue_.push_back(std::move(work));
     arrival_.notify_one();
   }
 
@@ -60,16 +63,16 @@ class pool {
       std::unique_lock lock{mutex_};
       arrival_.wait(lock, [this] { return is_over_ || (!is_held_ && !queue_.empty()); });
       if (queue_.empty()) return;
-      auto const next = queue_.front();
+      auto const next = std::move(queue_.front());
       queue_.pop_front();
       lock.unlock();
-      next.resume();
+      next();
     }
   }
 
   std::mutex mutex_{};
   std::condition_variable arrival_{};
-  std::deque<std::coroutine_handle<>> queue_{};
+  std::deque<std::function<void()>> queue_{};
   bool is_held_ = false;
   bool is_over_ = false;
   std::vector<std::thread> threads_{};
