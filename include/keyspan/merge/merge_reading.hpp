@@ -140,6 +140,16 @@ class merge_reading {
     }
   }
   error const& failure() const noexcept { return *failure_; }
+  // The batch, or the error in its place. It stays as long as this does: somebody may look at it
+  // while another one closes the merge.
+  result<batch_type>& answer(merge_step step) {
+    if (step == merge_step::batch) {
+      answer_.emplace(batch());
+    } else {
+      answer_ = unexpected{failure()};
+    }
+    return answer_;
+  }
   std::vector<merge_failure> const& failures() const noexcept { return failures_; }
 
   // How much of the batch is dealt with.
@@ -603,6 +613,7 @@ class merge_reading {
   std::size_t at_ = 0;                // in all of it, or in the batch
   std::size_t count_ = 0;
   std::optional<error> failure_{};
+  result<batch_type> answer_{std::in_place};
   std::vector<merge_failure> failures_{};
   std::exception_ptr thrown_{};
   bool is_sources_ = false;  // what was thrown last

@@ -33,7 +33,6 @@ using merge_answer = result<typename merge_reading<Feed, Order>::batch_type>;
 
 template <class Feed, class Order>
 async_stream<merge_answer<Feed, Order>> batches_of(merge_reading<Feed, Order>& state) {
-  merge_answer<Feed, Order> answer{std::in_place};
   state.begin_round();
   for (;;) {
     merge_step const step = state.advance();
@@ -44,12 +43,7 @@ async_stream<merge_answer<Feed, Order>> batches_of(merge_reading<Feed, Order>& s
       if (state.is_closed()) co_return;
       continue;
     }
-    if (step == merge_step::batch) {
-      answer.emplace(state.batch());
-    } else {
-      answer = unexpected{state.failure()};
-    }
-    co_yield answer;
+    co_yield state.answer(step);
     if (step == merge_step::failed) co_return;
   }
 }
