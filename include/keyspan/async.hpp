@@ -6,6 +6,7 @@
 #include <keyspan/async/clock.hpp>
 #include <keyspan/async/completion.hpp>
 #include <keyspan/async/frame_memory.hpp>
+#include <keyspan/async/instant.hpp>
 #include <keyspan/async/manual_clock.hpp>
 #include <keyspan/async/ready.hpp>
 #include <keyspan/async/run_loop.hpp>

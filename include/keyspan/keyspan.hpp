@@ -6,6 +6,7 @@
 #include <keyspan/feed.hpp>
 #include <keyspan/hash.hpp>
 #include <keyspan/key.hpp>
+#include <keyspan/lease.hpp>
 #include <keyspan/merge.hpp>
 #include <keyspan/range.hpp>
 #include <keyspan/transport.hpp>
