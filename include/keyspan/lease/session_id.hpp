@@ -47,6 +47,9 @@ struct session_id {
 
 /// Nobody.
 inline constexpr session_id no_session{};
+/// Somebody of whom nothing is known, and who is waited for as for everybody else. No host is
+/// called so.
+inline constexpr session_id departed_session{~std::uint64_t{0}};
 
 }  // namespace keyspan
 
