@@ -3,6 +3,7 @@
 
 #include <keyspan/law/finding.hpp>
 #include <keyspan/law/hash_scheme.hpp>
+#include <keyspan/law/lease_store.hpp>
 #include <keyspan/law/page_source.hpp>
 #include <keyspan/law/placement.hpp>
 #include <keyspan/law/range_map.hpp>
