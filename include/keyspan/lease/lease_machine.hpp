@@ -2,18 +2,23 @@
 // no I/O: it is told what happened, and says what is to be done.
 //
 //   auto const effects = machine.step(event, terms);
-//   if (effects.writes()) store.replace(record with effects.facts, at the version that it had) …
+//   if (effects.writes) store.replace(record with effects.facts, at the version that it had) …
 #pragma once
 
 #include <keyspan/async/instant.hpp>
+#include <keyspan/core/contract.hpp>
 #include <keyspan/lease/lease_facts.hpp>
 #include <keyspan/lease/lease_table.hpp>
 #include <keyspan/lease/lease_terms.hpp>
 #include <keyspan/lease/session_id.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 
 namespace keyspan {
 
@@ -25,6 +30,22 @@ enum class drain_reason : std::uint8_t {
   range_gone,  ///< its range was split or merged
 };
 
+/// The enumerator's own name: "range_gone".
+constexpr std::string_view name_of(drain_reason reason) {
+  switch (reason) {
+    case drain_reason::none:
+      return "none";
+    case drain_reason::handover:
+      return "handover";
+    case drain_reason::stop:
+      return "stop";
+    case drain_reason::range_gone:
+      return "range_gone";
+  }
+  expects(false, "a drain_reason is one of the enumerators");
+  return {};
+}
+
 /// What a write in flight is to do.
 enum class lease_write : std::uint8_t {
   none,
@@ -33,6 +54,24 @@ enum class lease_write : std::uint8_t {
   leave,    ///< hand it over, or let go of it
   end,      ///< end it
 };
+
+/// The enumerator's own name: "end".
+constexpr std::string_view name_of(lease_write kind) {
+  switch (kind) {
+    case lease_write::none:
+      return "none";
+    case lease_write::acquire:
+      return "acquire";
+    case lease_write::keep:
+      return "keep";
+    case lease_write::leave:
+      return "leave";
+    case lease_write::end:
+      return "end";
+  }
+  expects(false, "a lease_write is one of the enumerators");
+  return {};
+}
 
 /// One thing that happened. Which members mean something follows from the kind.
 struct lease_event {
@@ -132,7 +171,8 @@ class basic_lease_machine {
   constexpr lease_situation const& situation() const noexcept { return at_; }
 
   /// Whether it may be written as its owner. False behind the deadline, whatever the state: who
-  /// does as the effects say asks before each of them.
+  /// does as the effects say asks before each of them. Only what is ordered in `acquiring`, or by
+  /// `listed`, needs no deadline: it makes this host the owner, or passes on what reached it late.
   constexpr bool holds(instant now) const noexcept {
     return at_.state >= lease_state::active && at_.state <= lease_state::ending &&
            now < at_.deadline;
@@ -147,13 +187,8 @@ class basic_lease_machine {
   constexpr lease_effects step(lease_event const& event, lease_terms const& terms) {
     lease_effects effects;
     if (is_answer(event.kind) && !Rules::answers(event, at_)) return effects;
-    lease_row const* row = index.rows_of(at_.state, event.kind);
-    while (!holds_true(row->when, event, terms)) ++row;
-    for (lease_action const one : row->does) {
-      if (one == lease_action::none) break;
-      act(one, event, terms, effects);
-    }
-    if (!row->stays) at_.state = row->to;
+    if (std::size_t const number = index.number_of(at_.state, event.kind); number != index.nothing)
+      (this->*deciders[number - 1])(event, terms, effects);
     return effects;
   }
 
@@ -162,6 +197,35 @@ class basic_lease_machine {
 
  private:
   static constexpr lease_index index{Rules::table};
+
+  // Each set of rows is a function of its own, in which all that the table says is a constant: a
+  // step is one call, and branches on nothing but conditions.
+  using decider = void (basic_lease_machine::*)(lease_event const&, lease_terms const&,
+                                                lease_effects&);
+
+  template <std::size_t Row>
+  constexpr bool is_done(lease_event const& event, lease_terms const& terms,
+                         lease_effects& effects) {
+    constexpr lease_row row = Rules::table[Row];
+    if (!holds_true<row.when>(event, terms)) return false;
+    act<row.does[0]>(event, terms, effects);
+    act<row.does[1]>(event, terms, effects);
+    act<row.does[2]>(event, terms, effects);
+    act<row.does[3]>(event, terms, effects);
+    if constexpr (!row.stays) at_.state = row.to;
+    return true;
+  }
+  template <std::size_t Number>
+  constexpr void decide(lease_event const& event, lease_terms const& terms,
+                        lease_effects& effects) {
+    [&]<std::size_t... At>(std::index_sequence<At...>) {
+      static_cast<void>((is_done<index.rows_of(Number).rows[At]>(event, terms, effects) || ...));
+    }(std::make_index_sequence<index.rows_of(Number).size>{});
+  }
+  static constexpr std::array<decider, index.size()> deciders =
+      []<std::size_t... At>(std::index_sequence<At...>) {
+        return std::array<decider, index.size()>{&basic_lease_machine::decide<At + 1>...};
+      }(std::make_index_sequence<index.size()>{});
 
   static constexpr bool is_answer(lease_event_kind kind) {
     return kind >= lease_event_kind::written && kind <= lease_event_kind::unanswered;
@@ -190,149 +254,117 @@ class basic_lease_machine {
     return at_.is_stalled ? at_.deadline : terms.session_until;
   }
 
-  constexpr bool holds_true(lease_condition condition, lease_event const& event,
-                            lease_terms const& terms) const {
-    switch (condition) {
-      case lease_condition::always:
-        return true;
-      case lease_condition::record_ended:
-        return event.record.phase == lease_phase::ended;
-      case lease_condition::record_older:
-        return is_older(event.record, at_.base);
-      case lease_condition::record_alike:
-        return event.record.stamp == at_.base.stamp;
-      case lease_condition::record_owned:
-        return is_own(event.record, terms);
-      case lease_condition::owned_and_stopping:
-        return is_own(event.record, terms) && terms.is_stopping;
-      case lease_condition::still_held:
-        return is_still_held(event, terms);
-      case lease_condition::held_and_gone:
-        return is_still_held(event, terms) && at_.reason == drain_reason::range_gone;
-      case lease_condition::may_take:
-        return may_take(event, terms);
-      case lease_condition::too_late:
-        return deadline_of_write(event, terms) <= event.now;
-      case lease_condition::stopping:
-        return terms.is_stopping;
-      case lease_condition::owned_in_time:
-        return is_own(event.record, terms) && deadline_of_write(event, terms) > event.now;
-      case lease_condition::writing:
-        return at_.write != lease_write::none;
-      case lease_condition::by_session:
-        return is_by_session(terms);
-      case lease_condition::needs_no_beat:
-        return is_by_session(terms) || at_.is_stalled;
-      case lease_condition::extended_by_session:
-        return is_by_session(terms) && !at_.is_stalled;
-      case lease_condition::overdue:
-        return event.now >= at_.deadline;
-      case lease_condition::range_gone:
-        return at_.reason == drain_reason::range_gone;
-      case lease_condition::record_missed:
-        return at_.is_missed && at_.base.owner == terms.session;
+  template <lease_condition Condition>
+  constexpr bool holds_true(lease_event const& event, lease_terms const& terms) const {
+    if constexpr (Condition == lease_condition::always) {
+      return true;
+    } else if constexpr (Condition == lease_condition::record_ended) {
+      return event.record.phase == lease_phase::ended;
+    } else if constexpr (Condition == lease_condition::record_older) {
+      return is_older(event.record, at_.base);
+    } else if constexpr (Condition == lease_condition::record_alike) {
+      return event.record.stamp == at_.base.stamp;
+    } else if constexpr (Condition == lease_condition::record_owned) {
+      return is_own(event.record, terms);
+    } else if constexpr (Condition == lease_condition::owned_and_stopping) {
+      return is_own(event.record, terms) && terms.is_stopping;
+    } else if constexpr (Condition == lease_condition::still_held) {
+      return is_still_held(event, terms);
+    } else if constexpr (Condition == lease_condition::held_and_gone) {
+      return is_still_held(event, terms) && at_.reason == drain_reason::range_gone;
+    } else if constexpr (Condition == lease_condition::may_take) {
+      return may_take(event, terms);
+    } else if constexpr (Condition == lease_condition::too_late) {
+      return deadline_of_write(event, terms) <= event.now;
+    } else if constexpr (Condition == lease_condition::stopping) {
+      return terms.is_stopping;
+    } else if constexpr (Condition == lease_condition::writing) {
+      return at_.write != lease_write::none;
+    } else if constexpr (Condition == lease_condition::by_session) {
+      return is_by_session(terms);
+    } else if constexpr (Condition == lease_condition::needs_no_beat) {
+      return is_by_session(terms) || at_.is_stalled;
+    } else if constexpr (Condition == lease_condition::extended_by_session) {
+      return is_by_session(terms) && !at_.is_stalled;
+    } else if constexpr (Condition == lease_condition::overdue) {
+      return event.now >= at_.deadline;
+    } else if constexpr (Condition == lease_condition::range_gone) {
+      return at_.reason == drain_reason::range_gone;
+    } else if constexpr (Condition == lease_condition::record_missed) {
+      return at_.is_missed && at_.base.owner == terms.session;
     }
     return false;
   }
 
-  constexpr void act(lease_action action, lease_event const& event, lease_terms const& terms,
-                     lease_effects& effects) {
-    switch (action) {
-      case lease_action::none:
-        break;
-      case lease_action::take:
-        at_.base = event.record;
-        effects.adopts = true;
-        break;
-      case lease_action::watch:
-        begin_anew();
-        at_.base = event.record;
-        at_.since = event.now;
-        effects.adopts = true;
-        break;
-      case lease_action::watch_anew:
-        begin_anew();
-        at_.since = event.now;
-        break;
-      case lease_action::forget:
-        begin_anew();
-        at_.base = {};
-        effects.forgets = true;
-        break;
-      case lease_action::hold:
-        at_.deadline = deadline_of_write(event, terms);
-        at_.write = lease_write::none;
-        break;
-      case lease_action::hold_session:
-        at_.deadline = (std::max)(at_.deadline, terms.session_until);
-        break;
-      case lease_action::settle:
-        at_.write = lease_write::none;
-        break;
-      case lease_action::acquire:
-        write(lease_write::acquire, event, terms, effects);
-        break;
-      case lease_action::confirm:
-      case lease_action::beat:
-      case lease_action::checkpoint:
-      case lease_action::detach:
-        write(lease_write::keep, event, terms, effects);
-        break;
-      case lease_action::keep_up:
-        if (is_behind(terms)) write(lease_write::keep, event, terms, effects);
-        break;
-      case lease_action::write_again:
-        write(at_.write, event, terms, effects);
-        break;
-      case lease_action::note:
-        at_.acknowledged = (std::max)(at_.acknowledged, event.sequence);
-        at_.has_news = true;
-        break;
-      case lease_action::leave:
-        write(lease_write::leave, event, terms, effects);
-        break;
-      case lease_action::end:
-        write(lease_write::end, event, terms, effects);
-        break;
-      case lease_action::read_back:
-        effects.reads_back = true;
-        break;
-      case lease_action::arm:
-        effects.arms = true;
-        break;
-      case lease_action::open:
-        at_.reason = drain_reason::none;
-        at_.heir = {};
-        at_.is_stalled = false;
-        at_.acknowledged = at_.base.sequence;
-        effects.opens = true;
-        break;
-      case lease_action::stop_reading:
-        effects.stops_reading = true;
-        break;
-      case lease_action::stall:
-        at_.is_stalled = true;
-        break;
-      case lease_action::cancel:
-        effects.cancels = true;
-        break;
-      case lease_action::miss:
-        at_.is_missed = true;
-        break;
-      case lease_action::restore:
-        effects.restores = true;
-        effects.facts = restored(terms);
-        break;
-      case lease_action::hand_over:
-        at_.reason = drain_reason::handover;
-        at_.heir = event.other;
-        break;
-      case lease_action::let_go:
-        at_.reason = drain_reason::stop;
-        break;
-      case lease_action::range_ended:
-        at_.reason = drain_reason::range_gone;
-        break;
+  template <lease_action Action>
+  constexpr void act(lease_event const& event, lease_terms const& terms, lease_effects& effects) {
+    if constexpr (Action == lease_action::none) {
+    } else if constexpr (Action == lease_action::take) {
+      at_.base = event.record;
+      effects.adopts = true;
+    } else if constexpr (Action == lease_action::watch) {
+      begin_anew();
+      at_.base = event.record;
+      at_.since = event.now;
+      effects.adopts = true;
+    } else if constexpr (Action == lease_action::watch_anew) {
+      begin_anew();
+      at_.since = event.now;
+    } else if constexpr (Action == lease_action::forget) {
+      begin_anew();
+      at_.base = {};
+      effects.forgets = true;
+    } else if constexpr (Action == lease_action::hold) {
+      at_.deadline = deadline_of_write(event, terms);
+      at_.write = lease_write::none;
+    } else if constexpr (Action == lease_action::hold_session) {
+      at_.deadline = (std::max)(at_.deadline, terms.session_until);
+    } else if constexpr (Action == lease_action::settle) {
+      at_.write = lease_write::none;
+    } else if constexpr (Action == lease_action::acquire) {
+      write(lease_write::acquire, event, terms, effects);
+    } else if constexpr (Action == lease_action::confirm || Action == lease_action::beat ||
+                         Action == lease_action::checkpoint || Action == lease_action::detach) {
+      write(lease_write::keep, event, terms, effects);
+    } else if constexpr (Action == lease_action::keep_up) {
+      if (is_behind(terms)) write(lease_write::keep, event, terms, effects);
+    } else if constexpr (Action == lease_action::write_again) {
+      write(at_.write, event, terms, effects);
+    } else if constexpr (Action == lease_action::note) {
+      at_.acknowledged = (std::max)(at_.acknowledged, event.sequence);
+      at_.has_news = true;
+    } else if constexpr (Action == lease_action::leave) {
+      write(lease_write::leave, event, terms, effects);
+    } else if constexpr (Action == lease_action::end) {
+      write(lease_write::end, event, terms, effects);
+    } else if constexpr (Action == lease_action::read_back) {
+      effects.reads_back = true;
+    } else if constexpr (Action == lease_action::arm) {
+      effects.arms = true;
+    } else if constexpr (Action == lease_action::open) {
+      at_.reason = drain_reason::none;
+      at_.heir = {};
+      at_.is_stalled = false;
+      at_.acknowledged = at_.base.sequence;
+      effects.opens = true;
+    } else if constexpr (Action == lease_action::stop_reading) {
+      effects.stops_reading = true;
+    } else if constexpr (Action == lease_action::stall) {
+      at_.is_stalled = true;
+    } else if constexpr (Action == lease_action::cancel) {
+      effects.cancels = true;
+    } else if constexpr (Action == lease_action::miss) {
+      at_.is_missed = true;
+    } else if constexpr (Action == lease_action::restore) {
+      effects.restores = true;
+      effects.facts = restored(terms);
+    } else if constexpr (Action == lease_action::hand_over) {
+      at_.reason = drain_reason::handover;
+      at_.heir = event.other;
+    } else if constexpr (Action == lease_action::let_go) {
+      at_.reason = drain_reason::stop;
+    } else if constexpr (Action == lease_action::range_ended) {
+      at_.reason = drain_reason::range_gone;
     }
   }
 
@@ -412,8 +444,9 @@ class basic_lease_machine {
 /// One lease as one host sees it: a value that is told events and answers with what is to be done.
 /// Each row of `lease_table` is one thing it may do.
 ///
-/// At most one write of it is in flight. What it orders is built from the record that it goes by,
-/// and is done while `holds` only: a write that is too late is not sent, and told as `unanswered`.
+/// At most one write of it is in flight, built from the record that it goes by. What it orders as
+/// the owner is done while `holds` only: a write that is too late is not sent, and told as
+/// `unanswered`.
 using lease_machine = detail::basic_lease_machine<detail::lease_rules>;
 
 static_assert(std::is_trivially_copyable_v<lease_machine>);

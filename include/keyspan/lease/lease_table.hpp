@@ -30,6 +30,34 @@ enum class lease_state : std::uint8_t {
   ended,      ///< its range was split or merged
 };
 
+/// The enumerator's own name: "ended".
+constexpr std::string_view name_of(lease_state state) {
+  switch (state) {
+    case lease_state::unknown:
+      return "unknown";
+    case lease_state::watching:
+      return "watching";
+    case lease_state::acquiring:
+      return "acquiring";
+    case lease_state::active:
+      return "active";
+    case lease_state::draining:
+      return "draining";
+    case lease_state::drained:
+      return "drained";
+    case lease_state::releasing:
+      return "releasing";
+    case lease_state::ending:
+      return "ending";
+    case lease_state::lost:
+      return "lost";
+    case lease_state::ended:
+      return "ended";
+  }
+  expects(false, "a lease_state is one of the enumerators");
+  return {};
+}
+
 /// What a machine is told.
 enum class lease_event_kind : std::uint8_t {
   listed,          ///< its record, as a list, a read or a watch shows it
@@ -51,6 +79,48 @@ enum class lease_event_kind : std::uint8_t {
   closed,          ///< the handler has returned, and was told that it is over
 };
 
+/// The enumerator's own name: "closed".
+constexpr std::string_view name_of(lease_event_kind kind) {
+  switch (kind) {
+    case lease_event_kind::listed:
+      return "listed";
+    case lease_event_kind::missing:
+      return "missing";
+    case lease_event_kind::wanted:
+      return "wanted";
+    case lease_event_kind::written:
+      return "written";
+    case lease_event_kind::refused:
+      return "refused";
+    case lease_event_kind::vanished:
+      return "vanished";
+    case lease_event_kind::unanswered:
+      return "unanswered";
+    case lease_event_kind::beat_due:
+      return "beat_due";
+    case lease_event_kind::acknowledged:
+      return "acknowledged";
+    case lease_event_kind::deadline:
+      return "deadline";
+    case lease_event_kind::session_beaten:
+      return "session_beaten";
+    case lease_event_kind::session_lost:
+      return "session_lost";
+    case lease_event_kind::given:
+      return "given";
+    case lease_event_kind::stop:
+      return "stop";
+    case lease_event_kind::gone:
+      return "gone";
+    case lease_event_kind::drain_overdue:
+      return "drain_overdue";
+    case lease_event_kind::closed:
+      return "closed";
+  }
+  expects(false, "a lease_event_kind is one of the enumerators");
+  return {};
+}
+
 /// What a row of the table asks for beside its event.
 enum class lease_condition : std::uint8_t {
   always,
@@ -64,7 +134,6 @@ enum class lease_condition : std::uint8_t {
   may_take,             ///< nobody owns it, or the owner cannot be active any more
   too_late,             ///< the deadline that the write gives has passed
   stopping,             ///< the host is stopping
-  owned_in_time,        ///< the record names this host, and the deadline is ahead
   writing,              ///< a write is in flight
   by_session,           ///< the host's session shows that it lives
   needs_no_beat,        ///< the same, or the handler is overdue
@@ -73,6 +142,50 @@ enum class lease_condition : std::uint8_t {
   range_gone,           ///< it is drained because its range is gone
   record_missed,        ///< it was lost because its record is missing
 };
+
+/// The enumerator's own name: "record_missed".
+constexpr std::string_view name_of(lease_condition condition) {
+  switch (condition) {
+    case lease_condition::always:
+      return "always";
+    case lease_condition::record_ended:
+      return "record_ended";
+    case lease_condition::record_older:
+      return "record_older";
+    case lease_condition::record_alike:
+      return "record_alike";
+    case lease_condition::record_owned:
+      return "record_owned";
+    case lease_condition::owned_and_stopping:
+      return "owned_and_stopping";
+    case lease_condition::still_held:
+      return "still_held";
+    case lease_condition::held_and_gone:
+      return "held_and_gone";
+    case lease_condition::may_take:
+      return "may_take";
+    case lease_condition::too_late:
+      return "too_late";
+    case lease_condition::stopping:
+      return "stopping";
+    case lease_condition::writing:
+      return "writing";
+    case lease_condition::by_session:
+      return "by_session";
+    case lease_condition::needs_no_beat:
+      return "needs_no_beat";
+    case lease_condition::extended_by_session:
+      return "extended_by_session";
+    case lease_condition::overdue:
+      return "overdue";
+    case lease_condition::range_gone:
+      return "range_gone";
+    case lease_condition::record_missed:
+      return "record_missed";
+  }
+  expects(false, "a lease_condition is one of the enumerators");
+  return {};
+}
 
 /// What a row of the table does.
 enum class lease_action : std::uint8_t {
@@ -106,6 +219,72 @@ enum class lease_action : std::uint8_t {
   let_go,        ///< keep in mind that it goes to nobody
   range_ended,   ///< keep in mind that its range is gone
 };
+
+/// The enumerator's own name: "range_ended".
+constexpr std::string_view name_of(lease_action action) {
+  switch (action) {
+    case lease_action::none:
+      return "none";
+    case lease_action::take:
+      return "take";
+    case lease_action::watch:
+      return "watch";
+    case lease_action::watch_anew:
+      return "watch_anew";
+    case lease_action::forget:
+      return "forget";
+    case lease_action::hold:
+      return "hold";
+    case lease_action::hold_session:
+      return "hold_session";
+    case lease_action::settle:
+      return "settle";
+    case lease_action::acquire:
+      return "acquire";
+    case lease_action::confirm:
+      return "confirm";
+    case lease_action::beat:
+      return "beat";
+    case lease_action::keep_up:
+      return "keep_up";
+    case lease_action::write_again:
+      return "write_again";
+    case lease_action::note:
+      return "note";
+    case lease_action::checkpoint:
+      return "checkpoint";
+    case lease_action::detach:
+      return "detach";
+    case lease_action::leave:
+      return "leave";
+    case lease_action::end:
+      return "end";
+    case lease_action::read_back:
+      return "read_back";
+    case lease_action::arm:
+      return "arm";
+    case lease_action::open:
+      return "open";
+    case lease_action::stop_reading:
+      return "stop_reading";
+    case lease_action::stall:
+      return "stall";
+    case lease_action::cancel:
+      return "cancel";
+    case lease_action::miss:
+      return "miss";
+    case lease_action::restore:
+      return "restore";
+    case lease_action::hand_over:
+      return "hand_over";
+    case lease_action::let_go:
+      return "let_go";
+    case lease_action::range_ended:
+      return "range_ended";
+  }
+  expects(false, "a lease_action is one of the enumerators");
+  return {};
+}
 
 inline constexpr std::size_t lease_states = 10;
 inline constexpr std::size_t lease_events = 17;
@@ -157,7 +336,8 @@ constexpr auto lease_rows_of_table() {
       // A record is seen.
       row({unknown, watching}, e::listed, c::record_ended, ended, {a::take}),
       row({watching}, e::listed, c::record_older, same),
-      row({unknown, watching}, e::listed, c::owned_and_stopping, releasing, {a::take, a::let_go, a::leave}),
+      row({unknown, watching}, e::listed, c::owned_and_stopping, releasing,
+          {a::take, a::let_go, a::leave}),
       row({unknown, watching}, e::listed, c::record_owned, acquiring, {a::take, a::confirm}),
       row({watching}, e::listed, c::record_alike, same, {a::take}),
       row({unknown, watching}, e::listed, c::always, watching, {a::watch}),
@@ -176,7 +356,8 @@ constexpr auto lease_rows_of_table() {
       // The plan gives it to this host.
       row({watching}, e::wanted, c::may_take, acquiring, {a::acquire}),
       row({watching}, e::wanted, c::always, same),
-      row({unknown, acquiring, active, draining, drained, releasing, ending, lost, ended}, e::wanted, c::always, same),
+      row({unknown, acquiring, active, draining, drained, releasing, ending, lost, ended},
+          e::wanted, c::always, same),
       // The write in flight has succeeded.
       row({acquiring}, e::written, c::too_late, watching, {a::watch, a::settle}),
       row({acquiring}, e::written, c::stopping, releasing, {a::take, a::hold, a::let_go, a::leave}),
@@ -186,8 +367,10 @@ constexpr auto lease_rows_of_table() {
       row({drained}, e::written, c::too_late, watching, {a::watch, a::settle}),
       row({drained}, e::written, c::range_gone, ending, {a::take, a::hold, a::end}),
       row({drained}, e::written, c::always, releasing, {a::take, a::hold, a::leave}),
-      row({releasing}, e::written, c::owned_and_stopping, same, {a::take, a::hold, a::let_go, a::leave}),
-      row({releasing}, e::written, c::owned_in_time, active, {a::take, a::hold, a::arm, a::open}),
+      row({releasing}, e::written, c::too_late, watching, {a::watch, a::settle}),
+      row({releasing}, e::written, c::owned_and_stopping, same,
+          {a::take, a::hold, a::let_go, a::leave}),
+      row({releasing}, e::written, c::record_owned, active, {a::take, a::hold, a::arm, a::open}),
       row({releasing}, e::written, c::always, watching, {a::watch, a::settle}),
       row({ending}, e::written, c::always, ended, {a::take, a::settle}),
       row({lost}, e::written, c::always, same, {a::take, a::settle}),
@@ -211,7 +394,8 @@ constexpr auto lease_rows_of_table() {
       row({lost}, e::vanished, c::always, same, {a::miss, a::settle}),
       row({unknown, watching, ended}, e::vanished, c::always, same),
       // Its answer never came.
-      row({acquiring, active, draining, drained, releasing, ending}, e::unanswered, c::always, same, {a::read_back}),
+      row({acquiring, active, draining, drained, releasing, ending}, e::unanswered, c::always, same,
+          {a::read_back}),
       row({lost}, e::unanswered, c::always, same, {a::settle}),
       row({unknown, watching, ended}, e::unanswered, c::always, same),
       // It is time to show that the owner lives.
@@ -219,44 +403,54 @@ constexpr auto lease_rows_of_table() {
       row({active, draining}, e::beat_due, c::writing, same),
       row({active, draining}, e::beat_due, c::needs_no_beat, same),
       row({active, draining}, e::beat_due, c::always, same, {a::beat}),
-      row({unknown, watching, acquiring, drained, releasing, ending, lost, ended}, e::beat_due, c::always, same),
+      row({unknown, watching, acquiring, drained, releasing, ending, lost, ended},
+          e::beat_due, c::always, same),
       // The handler has come further.
       row({active, draining}, e::acknowledged, c::overdue, lost, {a::cancel}),
       row({active, draining}, e::acknowledged, c::writing, same, {a::note}),
       row({active, draining}, e::acknowledged, c::always, same, {a::note, a::checkpoint}),
-      row({unknown, watching, acquiring, drained, releasing, ending, lost, ended}, e::acknowledged, c::always, same),
+      row({unknown, watching, acquiring, drained, releasing, ending, lost, ended},
+          e::acknowledged, c::always, same),
       // The deadline.
       row({active, draining}, e::deadline, c::overdue, lost, {a::cancel}),
-      row({drained, releasing, ending}, e::deadline, c::overdue, watching, {a::watch_anew, a::settle}),
+      row({drained, releasing, ending}, e::deadline, c::overdue, watching,
+          {a::watch_anew, a::settle}),
       row({active, draining, drained, releasing, ending}, e::deadline, c::always, same, {a::arm}),
       row({unknown, watching, acquiring, lost, ended}, e::deadline, c::always, same),
       // The host's session.
-      row({active, draining, drained, releasing, ending}, e::session_beaten, c::extended_by_session, same, {a::hold_session, a::arm}),
+      row({active, draining, drained, releasing, ending},
+          e::session_beaten, c::extended_by_session, same, {a::hold_session, a::arm}),
       row({active, draining, drained, releasing, ending}, e::session_beaten, c::always, same),
       row({unknown, watching, acquiring, lost, ended}, e::session_beaten, c::always, same),
       row({active, draining}, e::session_lost, c::always, lost, {a::cancel}),
-      row({acquiring, drained, releasing, ending}, e::session_lost, c::always, watching, {a::watch_anew, a::settle}),
+      row({acquiring, drained, releasing, ending}, e::session_lost, c::always, watching,
+          {a::watch_anew, a::settle}),
       row({unknown, watching, lost, ended}, e::session_lost, c::always, same),
       // Why it is let go of.
       row({active}, e::given, c::always, draining, {a::hand_over, a::stop_reading}),
-      row({unknown, watching, acquiring, draining, drained, releasing, ending, lost, ended}, e::given, c::always, same),
+      row({unknown, watching, acquiring, draining, drained, releasing, ending, lost, ended},
+          e::given, c::always, same),
       row({active}, e::stop, c::always, draining, {a::let_go, a::stop_reading}),
-      row({unknown, watching, acquiring, draining, drained, releasing, ending, lost, ended}, e::stop, c::always, same),
+      row({unknown, watching, acquiring, draining, drained, releasing, ending, lost, ended},
+          e::stop, c::always, same),
       row({active}, e::gone, c::always, draining, {a::range_ended, a::stop_reading}),
-      row({unknown, watching, acquiring, draining, drained, releasing, ending, lost, ended}, e::gone, c::always, same),
+      row({unknown, watching, acquiring, draining, drained, releasing, ending, lost, ended},
+          e::gone, c::always, same),
       // The handler.
       row({draining}, e::drain_overdue, c::overdue, lost, {a::cancel}),
       row({draining}, e::drain_overdue, c::writing, same, {a::stall}),
       row({draining}, e::drain_overdue, c::by_session, same, {a::stall, a::detach}),
       row({draining}, e::drain_overdue, c::always, same, {a::stall}),
-      row({unknown, watching, acquiring, active, drained, releasing, ending, lost, ended}, e::drain_overdue, c::always, same),
+      row({unknown, watching, acquiring, active, drained, releasing, ending, lost, ended},
+          e::drain_overdue, c::always, same),
       row({draining}, e::closed, c::overdue, watching, {a::watch_anew, a::settle}),
       row({draining}, e::closed, c::writing, drained, {a::note}),
       row({draining}, e::closed, c::range_gone, ending, {a::note, a::end}),
       row({draining}, e::closed, c::always, releasing, {a::note, a::leave}),
       row({lost}, e::closed, c::record_missed, unknown, {a::restore, a::forget}),
       row({lost}, e::closed, c::always, watching, {a::watch_anew, a::settle}),
-      row({unknown, watching, acquiring, active, drained, releasing, ending, ended}, e::closed, c::always, same),
+      row({unknown, watching, acquiring, active, drained, releasing, ending, ended},
+          e::closed, c::always, same),
       // clang-format on
   };
 }
@@ -281,29 +475,50 @@ constexpr bool decides_every_pair(std::array<lease_row, Size> const& rows) {
   return true;
 }
 
-// The rows of one pair after the other, so that a step looks at those alone.
+// The rows of each pair, found beforehand, so that a step looks at those alone. Pairs of the same
+// rows share a number, and those where nothing happens have none.
 template <std::size_t Size>
 class lease_index {
  public:
-  constexpr explicit lease_index(std::array<lease_row, Size> const& rows) {
-    for (std::size_t state = 0; state < lease_states; ++state) {
-      for (std::size_t event = 0; event < lease_events; ++event) {
-        first_[state][event] = static_cast<std::uint16_t>(size_);
-        for (lease_row const& row : rows)
-          if (row.is_for(static_cast<lease_state>(state)) &&
-              row.event == static_cast<lease_event_kind>(event))
-            rows_[size_++] = row;
+  static constexpr std::size_t nothing = 0;
+
+  struct some_rows {
+    std::array<std::uint8_t, 8> rows{};
+    std::size_t size = 0;
+
+    friend constexpr bool operator==(some_rows const&, some_rows const&) = default;
+  };
+
+  constexpr explicit lease_index(std::array<lease_row, Size> const& table) {
+    for (std::size_t event = 0; event < lease_events; ++event) {
+      std::size_t const first = size_;  // other events have other rows
+      for (std::size_t state = 0; state < lease_states; ++state) {
+        some_rows rows;
+        for (std::size_t i = 0; i < Size; ++i)
+          if (table[i].event == static_cast<lease_event_kind>(event) &&
+              table[i].is_for(static_cast<lease_state>(state)))
+            rows.rows[rows.size++] = static_cast<std::uint8_t>(i);
+        lease_row const& row = table[rows.rows[0]];
+        if (row.when == lease_condition::always && row.stays && row.does[0] == lease_action::none)
+          continue;
+        std::size_t at = first;
+        while (at < size_ && rows_[at] != rows) ++at;
+        if (at == size_) rows_[size_++] = rows;
+        number_[state][event] = static_cast<std::uint8_t>(at + 1);
       }
     }
   }
-  /// The first row of a pair; the last one of them always holds.
-  constexpr lease_row const* rows_of(lease_state state, lease_event_kind event) const {
-    return rows_.data() + first_[static_cast<std::size_t>(state)][static_cast<std::size_t>(event)];
+
+  constexpr std::size_t number_of(lease_state state, lease_event_kind event) const {
+    return number_[static_cast<std::size_t>(state)][static_cast<std::size_t>(event)];
   }
+  // Numbers are from 1 to this one.
+  constexpr std::size_t size() const { return size_; }
+  constexpr some_rows const& rows_of(std::size_t number) const { return rows_[number - 1]; }
 
  private:
-  std::array<lease_row, lease_states * lease_events * 2> rows_{};
-  std::array<std::array<std::uint16_t, lease_events>, lease_states> first_{};
+  std::array<some_rows, lease_states * lease_events> rows_{};
+  std::array<std::array<std::uint8_t, lease_events>, lease_states> number_{};
   std::size_t size_ = 0;
 };
 

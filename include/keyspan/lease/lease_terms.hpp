@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string_view>
 
 namespace keyspan {
 
@@ -19,6 +20,18 @@ enum class liveness : std::uint8_t {
   per_session,  ///< its member record: one write a period for all its leases
   per_lease,    ///< each lease's own record, as in stores that others read as well
 };
+
+/// The enumerator's own name: "per_session".
+constexpr std::string_view name_of(liveness kind) {
+  switch (kind) {
+    case liveness::per_session:
+      return "per_session";
+    case liveness::per_lease:
+      return "per_lease";
+  }
+  expects(false, "a liveness is one of the enumerators");
+  return {};
+}
 
 /// How long a taker waits, by its own clock, once it has seen a write of a holder who may hold for
 /// `hold` by its clock, where every clock's rate is within `rate_bound_ppm` millionths of true
@@ -39,7 +52,7 @@ constexpr instant::duration wait_before_taking(instant::duration hold,
 
 /// What a host's lease machines are told beside their events.
 struct lease_terms {
-  /// This host, from this start to its end.
+  /// This host, from this start to its end; never nobody.
   session_id session{};
   /// How long it holds a lease, or its session, after the sending of a write that succeeded.
   instant::duration hold = std::chrono::seconds{60};

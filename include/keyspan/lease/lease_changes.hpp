@@ -1,0 +1,163 @@
+// keyspan/lease/lease_changes.hpp — what is still to be done where ranges were split or merged: any
+// host that sees the records can do it, and doing it twice does no harm.
+//
+//   [=======)          ended, epoch 4, children [===) [===)
+//   [===) [===)        created once all their parents have ended, where those stood, in epoch 4
+//                      the parent is removed once they are somebody's: in epoch 5
+#pragma once
+
+#include <keyspan/feed/cursor.hpp>
+#include <keyspan/hash/token.hpp>
+#include <keyspan/lease/lease_facts.hpp>
+#include <keyspan/lease/lease_record.hpp>
+#include <keyspan/range/token_range.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace keyspan {
+
+namespace detail {
+
+// The indices of records in the order of their ranges, so that what overlaps a range is found
+// without looking at all.
+template <token Token>
+std::vector<std::size_t> by_range(std::span<lease_record<Token> const> records) {
+  std::vector<std::size_t> order(records.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return records[a].range < records[b].range; });
+  return order;
+}
+
+// The record of exactly this range.
+template <token Token>
+lease_record<Token> const* record_of(token_range<Token> const& range,
+                                     std::span<lease_record<Token> const> records,
+                                     std::span<std::size_t const> order) {
+  auto const place = std::lower_bound(
+      order.begin(), order.end(), range,
+      [&](std::size_t i, token_range<Token> const& wanted) { return records[i].range < wanted; });
+  if (place == order.end() || records[*place].range != range) return nullptr;
+  return &records[*place];
+}
+
+// Adds what a parent knows of a child's range.
+template <token Token>
+void inherit(lease_record<Token>& child, lease_record<Token> const& parent) {
+  for (auto const& part : parent.position.parts)
+    if (auto const shared = intersection(part.range, child.range))
+      child.position.parts.push_back({*shared, part.from});
+  child.parents.push_back(parent.range);
+  child.facts.epoch = (std::max)(child.facts.epoch, parent.facts.epoch);
+  child.weight +=
+      parent.weight / static_cast<double>((std::max)(parent.children.size(), std::size_t{1}));
+}
+
+template <token Token>
+bool covers(std::vector<cursor<Token>>& parts, token_range<Token> const& range) {
+  std::sort(parts.begin(), parts.end(),
+            [](auto const& a, auto const& b) { return a.range < b.range; });
+  upper_end<Token> covered = range.lower();
+  for (auto const& part : parts) {
+    if (covered != part.range.lower()) return false;
+    covered = part.range.upper();
+  }
+  return covered == range.upper();
+}
+
+}  // namespace detail
+
+/// The leases that are to be created: those which ended ones name as their children, which have no
+/// record, and all parents of which have ended. Each stands where its parents stood, piece by
+/// piece, in the latest of their epochs, and is nobody's. Its stamp is the creator's to choose.
+/// Complexity: that of sorting the records.
+template <token Token>
+[[nodiscard]] std::vector<lease_record<Token>> leases_to_create(
+    std::span<lease_record<Token> const> records) {
+  std::vector<lease_record<Token>> made;
+  auto const order = detail::by_range(records);
+  for (auto const& first : records) {
+    if (first.facts.phase != lease_phase::ended) continue;
+    for (auto const& range : first.children) {
+      // One of the range from before has to go first: they would have one id.
+      if (detail::record_of<Token>(range, records, order) != nullptr) continue;
+      bool const is_made = std::any_of(made.begin(), made.end(),
+                                       [&](auto const& one) { return one.range == range; });
+      if (is_made) continue;
+      lease_record<Token> child{range};
+      child.position = first.position;
+      child.position.parts.clear();
+      for (std::size_t const i : order) {
+        auto const& other = records[i];
+        bool const is_parent =
+            other.facts.phase == lease_phase::ended &&
+            std::find(other.children.begin(), other.children.end(), range) != other.children.end();
+        if (is_parent) detail::inherit(child, other);
+      }
+      if (detail::covers(child.position.parts, range)) made.push_back(std::move(child));
+    }
+  }
+  return made;
+}
+
+/// Which of the leases are of before, and to be removed: ended ones whose whole range later ones
+/// cover, and open ones a part of whose range a later one covers. Later is what has a higher epoch:
+/// what comes of a lease has its epoch, and a higher one once it was taken. So what is of before
+/// stays so, and a list that is stale removes nothing that is needed. Open ones are of before where
+/// a store has done a write so late that what it was for had long ended; they are nobody's to take.
+/// Complexity: that of sorting the records, and linear in those that overlap.
+template <token Token>
+[[nodiscard]] std::vector<std::size_t> leases_to_remove(
+    std::span<lease_record<Token> const> records) {
+  std::vector<std::size_t> done;
+  auto const order = detail::by_range(records);
+  std::vector<std::vector<std::size_t>> later(records.size());
+  auto const look_at = [&](std::size_t i, std::size_t other) {
+    if (records[i].facts.epoch < records[other].facts.epoch) later[i].push_back(other);
+  };
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    for (std::size_t j = i + 1;
+         j < order.size() && records[order[j]].range.lower() < records[order[i]].range.upper();
+         ++j) {
+      look_at(order[i], order[j]);
+      look_at(order[j], order[i]);
+    }
+  }
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (later[i].empty()) continue;
+    upper_end<Token> covered = records[i].range.lower();
+    std::sort(later[i].begin(), later[i].end(),
+              [&](std::size_t a, std::size_t b) { return records[a].range < records[b].range; });
+    for (std::size_t const other : later[i])
+      if (!(covered < records[other].range.lower()))
+        covered = (std::max)(covered, records[other].range.upper());
+    if (records[i].facts.phase == lease_phase::open || !(covered < records[i].range.upper()))
+      done.push_back(i);
+  }
+  return done;
+}
+
+/// The stretches of `whole` that no lease covers: somebody has removed records by hand. Complexity:
+/// that of sorting the records.
+template <token Token>
+[[nodiscard]] std::vector<token_range<Token>> ranges_without_a_lease(
+    token_range<Token> const& whole, std::span<lease_record<Token> const> records) {
+  std::vector<token_range<Token>> holes;
+  upper_end<Token> covered = whole.lower();
+  for (std::size_t const i : detail::by_range(records)) {
+    auto const& range = records[i].range;
+    if (covered.is_space_end()) break;
+    if (covered < range.lower() && range.lower() < whole.upper())
+      holes.push_back({covered.at(), range.lower()});
+    covered = (std::max)(covered, range.upper());
+  }
+  if (covered < whole.upper()) holes.push_back({covered.at(), whole.upper()});
+  return holes;
+}
+
+}  // namespace keyspan
