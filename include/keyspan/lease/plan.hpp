@@ -1,13 +1,9 @@
-// keyspan/lease/plan.hpp — who is to have which lease: the moves that make the shares even.
+// keyspan/lease/plan.hpp — who is to have which lease: the moves that make the shares even. Hosts
+// make the same plan; by count, those who act at different times only leave the rest of it.
 //
 //   free leases, then surplus of those who have too many:   a b | c d e | f
 //                                                           \__/ \___/ \_/
 //   members who have too few, in the order of their keys:    M1    M2   M3
-//
-// A pure function, and the same on every host, whatever the order in which it is told of members
-// and leases. By count, what is left after some moves of a plan were made is the plan of the new
-// state: so hosts that act at different times on lists of different ages do not work against each
-// other.
 #pragma once
 
 #include <keyspan/core/contract.hpp>

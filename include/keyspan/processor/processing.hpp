@@ -1139,7 +1139,7 @@ class processing {
   // aside.
   task<> give_up(lease_ptr one, std::shared_ptr<reading> work, piece whole) {
     if constexpr (has_park<Handler, batch_type>) {
-      if (options_.on_failure == on_failure::park) {
+      if (options_.on_poison == poison_manner::park) {
         for (std::uint32_t const which : whole.which) {
           if (work->is_closing || !one->machine.handles(now())) co_return;
           piece single{whole.batch, {which}};
@@ -1270,9 +1270,9 @@ class processing {
     auto ready = check(options_);
     if (!ready) co_return ready;
     if constexpr (!has_park<Handler, batch_type>) {
-      if (options_.on_failure == on_failure::park)
+      if (options_.on_poison == poison_manner::park)
         co_return fail(errc::invalid_options,
-                       "on_failure is park, and the handler has no park(batch, why)");
+                       "on_poison is park, and the handler has no park(batch, why)");
     }
     if (options_.checkpointing == checkpointing::manual) group_.spawn(take_acknowledgements());
     for (int tries = 0; !is_stopping_; ++tries) {
@@ -1288,7 +1288,7 @@ class processing {
       auto waiting = back_off(tries, made.error());
       co_await std::move(waiting);
     }
-    if (options_.on_stop == on_stop::keep_place && !is_stopping_) {
+    if (options_.on_stop == stop_manner::keep_place && !is_stopping_) {
       std::string const members = ids_.members();
       auto const hosts = co_await store_.list(members, request());
       co_await strand_.enter();
@@ -1635,7 +1635,7 @@ class processing {
         look_at_record(one);
         continue;
       }
-      tell(processor_event_kind::removed, one.get());
+      if (answer) tell(processor_event_kind::removed, one.get());
       step(one, {.kind = facts_kind::missing});
       leases_.erase(one->id);
       has_changed = true;
@@ -1804,9 +1804,9 @@ class processing {
   task<> wind_up() {
     is_stopping_ = true;
     instant const at_last = in(options_.drain_limit + options_.lease_expiration_interval);
-    if (options_.on_stop == on_stop::keep_place) terms_.place = place_;
+    if (options_.on_stop == stop_manner::keep_place) terms_.place = place_;
     terms_.is_stopping = true;
-    bool const hands_over = options_.on_stop == on_stop::hand_over && !fatal_;
+    bool const hands_over = options_.on_stop == stop_manner::hand_over && !fatal_;
     if (hands_over) {
       step_member({.kind = member_event_kind::drain});
       auto looking = look_once(true);

@@ -40,14 +40,14 @@ enum class checkpointing : std::uint8_t {
 };
 
 /// What becomes of the leases of a host that stops.
-enum class on_stop : std::uint8_t {
+enum class stop_manner : std::uint8_t {
   hand_over,   ///< each goes to another host at once, without a gap
   release,     ///< each is nobody's, for whoever comes first
   keep_place,  ///< they wait, for a time, for the next host that starts
 };
 
 /// What becomes of a batch that was tried too often.
-enum class on_failure : std::uint8_t {
+enum class poison_manner : std::uint8_t {
   halt,  ///< its lease is paused until somebody resumes it
   park,  ///< the handler's `park` is given each change that fails by itself, and the rest goes on
 };
@@ -95,7 +95,7 @@ struct processor_options {
   instant::duration drain_limit = std::chrono::seconds{30};
   /// How long the store may take for an answer.
   instant::duration store_timeout = std::chrono::seconds{5};
-  keyspan::on_stop on_stop = on_stop::hand_over;
+  stop_manner on_stop = stop_manner::hand_over;
   /// For how long a place is kept.
   instant::duration place_kept_for = std::chrono::minutes{1};
   /// How many batches of a lease are read ahead of the one that is handled.
@@ -108,7 +108,7 @@ struct processor_options {
   std::uint32_t most_attempts = 5;
   instant::duration retry_delay = std::chrono::milliseconds{100};
   instant::duration longest_retry_delay = std::chrono::seconds{30};
-  keyspan::on_failure on_failure = on_failure::halt;
+  poison_manner on_poison = poison_manner::halt;
   /// What is shared out evenly, how many leases a host gives away at once, and where it stands.
   keyspan::balance_by balance_by = balance_by::count;
   std::size_t most_moves_of_donor = ~std::size_t{0};
