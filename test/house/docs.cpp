@@ -6,8 +6,10 @@
 #include "text.hpp"
 
 #include <keyspan/core/error.hpp>
+#include <keyspan/lease/lease_table.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <set>
@@ -163,12 +165,60 @@ std::string errc_rows() {
   return text;
 }
 
+// "stop_reading" is "stop reading".
+std::string words_of(std::string_view name) {
+  std::string text{name};
+  std::ranges::replace(text, '_', ' ');
+  return text;
+}
+
+// Whether this is all that a pair of a state and an event has: nothing happens.
+bool is_nothing(keyspan::lease_row const& row) {
+  return row.when == keyspan::lease_condition::always && row.stays &&
+         row.does[0] == keyspan::lease_action::none;
+}
+
+std::string lease_rows_of(keyspan::lease_state state, keyspan::lease_event_kind event) {
+  std::vector<keyspan::lease_row> rows;
+  for (auto const& row : keyspan::lease_table)
+    if (row.is_for(state) && row.event == event) rows.push_back(row);
+  if (is_nothing(rows[0])) return {};
+  std::string text;
+  for (auto const& row : rows) {
+    bool const is_always = row.when == keyspan::lease_condition::always;
+    std::string const always = rows.size() == 1 ? "always" : "otherwise";
+    std::string does;
+    for (auto const one : row.does)
+      if (one != keyspan::lease_action::none)
+        does += (does.empty() ? "" : ", ") + words_of(name_of(one));
+    text += "| `" + std::string{name_of(event)} + "` | " +
+            (is_always ? always : words_of(name_of(row.when))) + " | " +
+            (does.empty() ? "-" : does) + " | " +
+            (row.stays ? "-" : "`" + std::string{name_of(row.to)} + "`") + " |\n";
+  }
+  return text;
+}
+
+std::string lease_chart() {
+  std::string text;
+  for (std::size_t state = 0; state < keyspan::lease_states; ++state) {
+    auto const in = static_cast<keyspan::lease_state>(state);
+    text += (text.empty() ? "### " : "\n### ") + std::string{name_of(in)} +
+            "\n\n| event | where | does | goes to |\n|---|---|---|---|\n";
+    for (std::size_t event = 0; event < keyspan::lease_events; ++event)
+      text += lease_rows_of(in, static_cast<keyspan::lease_event_kind>(event));
+  }
+  return text;
+}
+
 std::optional<std::vector<std::string>> generated_lines(std::string_view name) {
   std::string text;
   if (name == "errc") {
     text = errc_rows();
   } else if (name == "layers") {
     text = layers_table();
+  } else if (name == "lease table") {
+    text = lease_chart();
   } else {
     return {};
   }
@@ -262,7 +312,7 @@ void check_generated(complaints& found, page const& one) {
     auto const end = end_of_generated(one, i);
     if (!wanted) {
       found.push_back({one.file, i + 1, "nothing is generated under the name " + read->target,
-                       "the names are errc and layers"});
+                       "the names are errc, layers and lease table"});
     } else if (end == one.lines.size()) {
       found.push_back(
           {one.file, i + 1, "the generated part has no end", "write <!-- end --> behind it"});

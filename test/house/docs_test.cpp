@@ -78,6 +78,10 @@ TEST_CASE("the page about layers shows their table") {
   auto const page = text_of(real_tree / "docs/design/layers.md");
   CHECK(page.find("<!-- generated: layers -->") != std::string::npos);
 }
+TEST_CASE("the page of lease_table.hpp shows the table as a chart of states") {
+  auto const page = text_of(real_tree / "docs/reference/lease/lease_table.md");
+  CHECK(page.find("<!-- generated: lease table -->") != std::string::npos);
+}
 
 TEST_CASE("a tree without pages is complained about") {
   planted_tree const tree;
@@ -238,6 +242,26 @@ TEST_CASE("writing puts code and tables where they belong and changes nothing el
   CHECK(text.find("| `key` | `core` |\n") != std::string::npos);
   CHECK(text.ends_with("\n<!-- end -->\nafter\n"));
   CHECK(write_docs(tree).empty());
+}
+TEST_CASE(
+    "every pair of a state and an event where something happens stands in the chart of leases") {
+  planted_tree tree;
+  build_docs(tree, "<!-- generated: lease table -->\n<!-- end -->\n");
+  write_docs(tree);
+  auto const text = text_of(tree.root() / "README.md");
+  INFO(text);
+  auto const stands = [&](std::string_view part) { return text.find(part) != std::string::npos; };
+  CHECK(stands(
+      "\n\n### unknown\n\n| event | where | does | goes to |\n|---|---|---|---|\n| `listed` |"));
+  CHECK(stands(
+      "| `wanted` | may take | acquire | `acquiring` |\n| `wanted` | otherwise | - | - |\n"));
+  CHECK(stands("| `given` | always | hand over, stop reading | `draining` |\n"));
+  CHECK(
+      stands("\n\n### ended\n\n| event | where | does | goes to |\n|---|---|---|---|\n"
+             "| `missing` | always | forget | `unknown` |\n\n<!-- end -->\n"));
+  CHECK(!stands("| always | - | - |"));
+  check_only_complaint(docs_of("<!-- generated: lease table -->\n\n### unknown\n\n<!-- end -->\n"),
+                       "README.md", 5, "table differs");
 }
 TEST_CASE("every errc and what to do about it stands in the generated table") {
   planted_tree tree;

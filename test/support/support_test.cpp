@@ -2,6 +2,7 @@
 #include <support/allocations.hpp>
 #include <support/check.hpp>
 #include <support/contracts.hpp>
+#include <support/enumerators.hpp>
 #include <support/random.hpp>
 
 #include <keyspan/core/contract.hpp>
@@ -18,6 +19,7 @@
 #include <new>
 #include <set>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -304,6 +306,24 @@ TEST_CASE("the promise that an action breaks is told, and the handler before is 
   auto const after = keyspan::set_contract_handler(nullptr);
   keyspan::set_contract_handler(after);
   CHECK(before == after);
+}
+
+// ---- enumerators
+
+enum class planet : std::uint8_t { mercury, venus, earth };
+constexpr std::string_view name_of(planet one) {
+  return one == planet::mercury ? "mercury" : one == planet::venus ? "venus" : "earth";
+}
+enum class moon : std::uint8_t { io, europa };
+constexpr std::string_view name_of(moon one) { return one == moon::io ? "io" : "Europa"; }
+
+TEST_CASE("enumerators are called as the compiler calls them") {
+  STATIC_CHECK(test::name_by_compiler<planet::venus>() == "venus");
+  STATIC_CHECK(test::name_by_compiler<planet{3}>().empty());
+  CHECK(test::are_named<planet>(3));
+  CHECK(!test::are_named<planet>(2));
+  CHECK(!test::are_named<planet>(4));
+  CHECK(!test::are_named<moon>(2));
 }
 
 }  // namespace

@@ -440,7 +440,7 @@ class processing {
     }
     if (effects.creates || effects.writes || effects.removes)
       group_.spawn(write_member(effects, terms_.session));
-    if (effects.reads_back) group_.spawn(read_member_back(effects.beat, terms_.session));
+    if (effects.reads_back) group_.spawn(read_member_back(member_.beat(), terms_.session));
     if (member_.state() == member_state::gone) changed_.notify();
   }
   // Under another name, once nothing is left of the first.
@@ -611,7 +611,11 @@ class processing {
     if (effects.opens) open(one);
     if (effects.stops_reading) close_soon(one);
     if (effects.cancels) cancel(one);
-    if (effects.restores) group_.spawn(restore(one, effects.facts));
+    if (effects.restores) {
+      bury(*one, effects.facts);
+    } else if (effects.forgets) {
+      bury(*one);
+    }
     if (effects.forgets) leases_.erase(one->id);
     if (effects.arms) rearm(one->machine.situation().deadline);
     if (state != before) {
@@ -765,21 +769,23 @@ class processing {
     one->is_reading_back = false;
     one->is_looking = false;
   }
-  task<> restore(lease_ptr one, lease_facts facts) {
-    record_type record = record_with(*one, facts);
+  // A record that is gone: removed by hand, or because others have long taken its place. So it is
+  // kept in mind, and made anew only where its range turns out to be nobody's.
+  void bury(lease const& one, lease_facts const& facts) {
+    record_type record = record_with(one, facts);
+    record.facts = facts;
     record.owner_name.clear();
-    std::string const body = record.to_text();
-    for (int tries = 0; tries < 8 && !is_over_; ++tries) {
-      ++counters_.writes;
-      auto answer = co_await store_.create(one->id, body, request());
-      co_await strand_.enter();
-      if (answer) tell(processor_event_kind::restored, one.get());
-      if (answer || answer.error().code == errc::already_exists) break;
-      auto waiting = back_off(tries, answer.error());
-      co_await std::move(waiting);
-    }
-    bump_layout();
-    look_soon();
+    buried_.insert_or_assign(one.id, std::move(record));
+    wants_list_ = true;
+  }
+  void bury(lease const& one) {
+    lease_facts facts = one.record.facts;
+    if (facts.phase != lease_phase::open) return;
+    facts.is_detached = true;
+    facts.owner = departed_session;
+    facts.epoch += std::uint64_t{1} << 32;
+    facts.held_for = terms_.hold;
+    bury(one, facts);
   }
 
   // ---- reading and handling ------------------------------------------------------------------
@@ -1435,7 +1441,7 @@ class processing {
 
     bool const wants_leases = has_moved || wants_list_ || has_new_members || has_fenced ||
                               terms_.liveness == liveness::per_lease || has_moves_ ||
-                              ++rounds_ % 4 == 0;
+                              std::exchange(wants_leases_, false) || ++rounds_ % 4 == 0;
     if (wants_leases) {
       wants_list_ = false;
       std::string const leases = ids_.leases();
@@ -1636,7 +1642,6 @@ class processing {
         continue;
       }
       if (answer) tell(processor_event_kind::removed, one.get());
-      step(one, {.kind = facts_kind::missing});
       leases_.erase(one->id);
       has_changed = true;
     }
@@ -1644,20 +1649,32 @@ class processing {
     co_await std::move(filling);
     if (has_changed) bump_layout();
   }
-  // Where nobody is left who remembers a lease, others are made anew, from the start.
+  // Ranges that are nobody's: their records were removed by hand. They are made anew where they
+  // stood, as far as somebody remembers, and from the start where nobody does; not before the last
+  // owner has stopped, and has had the time to say where it stood.
   task<> fill_holes() {
     std::vector<record_type> records;
     for (auto const& [id, one] : leases_) records.push_back(one->record);
     auto const whole = whole_space(source_.scheme());
     auto const holes = ranges_without_a_lease<token_type>(whole, records);
+    if (holes.empty()) buried_.clear();
     if (holes != holes_) {
       holes_ = holes;
       holes_since_ = now();
-      co_return;
     }
+    if (holes.empty()) co_return;
+    wants_leases_ = true;
     auto const wait = wait_before_taking(terms_.hold, terms_.rate_bound_ppm);
-    if (holes_.empty() || now() < instant_after(holes_since_, wait)) co_return;
+    if (now() < instant_after(holes_since_, wait)) co_return;
+    std::vector<record_type> made;
     for (auto const& range : holes) {
+      bool is_remembered = false;
+      for (auto const& [id, record] : buried_) {
+        if (!range.contains(record.range)) continue;
+        is_remembered = true;
+        made.push_back(record);
+      }
+      if (is_remembered || now() < instant_after(holes_since_, 3 * wait)) continue;
       feed_request<token_type> asked;
       asked.start = options_.start;
       asked.mode = options_.mode;
@@ -1669,25 +1686,29 @@ class processing {
       result<void> const opened = co_await std::move(opening);
       co_await strand_.enter();
       if (!opened) co_return;
-      record_type made{range};
-      made.position = part.cursor();
-      std::sort(made.position.parts.begin(), made.position.parts.end(),
+      record_type fresh{range};
+      fresh.position = part.cursor();
+      std::sort(fresh.position.parts.begin(), fresh.position.parts.end(),
                 [](auto const& a, auto const& b) { return a.range < b.range; });
-      made.facts = {.is_detached = true,
-                    .owner = departed_session,
-                    .epoch = std::uint64_t{1} << 32,
-                    .stamp = {terms_.session, draw()},
-                    .held_for = terms_.hold};
-      std::string const id = ids_.lease(source_.scheme().name(), range);
-      std::string const body = made.to_text();
+      fresh.facts = {.is_detached = true,
+                     .owner = departed_session,
+                     .epoch = std::uint64_t{1} << 32,
+                     .held_for = terms_.hold};
+      made.push_back(std::move(fresh));
+    }
+    for (auto& record : made) {
+      record.facts.stamp = {terms_.session, draw()};
+      std::string const id = ids_.lease(source_.scheme().name(), record.range);
+      std::string const body = record.to_text();
+      ++counters_.writes;
       auto answer = co_await store_.create(id, body, request());
       co_await strand_.enter();
-      if (answer) {
-        lease const filled{id, made, 0};
-        tell(processor_event_kind::restored, &filled);
-      }
-      wants_list_ = true;
+      if (!answer) continue;
+      lease const filled{id, record, 0};
+      tell(processor_event_kind::restored, &filled);
+      bump_layout();
     }
+    wants_list_ = true;
   }
 
   // ---- the plan --------------------------------------------------------------------------------
@@ -1925,13 +1946,15 @@ class processing {
 
   std::map<std::string, lease_ptr, std::less<>> leases_{};
   std::vector<std::string> obsolete_{};
+  std::map<std::string, record_type> buried_{};
   std::vector<range_type> holes_{};
   instant holes_since_{};
   std::uint64_t layout_number_ = 0;
   std::uint64_t rounds_ = 0;
   instant look_at_ = (instant::max)();
   bool is_look_due_ = false;
-  bool wants_list_ = true;
+  bool wants_list_ = true;     // soon
+  bool wants_leases_ = false;  // with the next look at all of it
   bool wants_bump_ = false;
   bool is_bumping_ = false;
   bool has_moves_ = false;

@@ -1,0 +1,808 @@
+// test/sim/fleet_world.cpp — hosts that share the changes of a container through a store of leases,
+// while everything goes wrong that can: hosts crash, pause, stop and come again, clocks go
+// unevenly, the store is late, silent, stale, throttled or gone, partitions split and merge, and
+// handlers are slow, throw, and acknowledge when they like.
+//
+// At every step: no batch is begun by who has been replaced (I1, I13); an epoch is one owner's
+// (I2); positions only go forward, and never beyond what was handled (I4); every change of a key
+// comes, none before those that were made before it (I5, I7); leases cover the space once (I6);
+// handlers are opened and closed once, and given nothing outside of that (I8). In the end, when
+// all faults have healed: every lease is somebody's soon (I9), the shares are even (I10), nothing
+// moves any more and the store is left in peace (I11, I12).
+#include <sim/player.hpp>
+#include <sim/request_faults.hpp>
+#include <sim/world.hpp>
+
+#include <keyspan/async/clock.hpp>
+#include <keyspan/async/manual_clock.hpp>
+#include <keyspan/async/sync_wait.hpp>
+#include <keyspan/async/task.hpp>
+#include <keyspan/core/error.hpp>
+#include <keyspan/hash/cosmos_v2.hpp>
+#include <keyspan/hash/token128.hpp>
+#include <keyspan/key/container_definition.hpp>
+#include <keyspan/lease/lease_changes.hpp>
+#include <keyspan/lease/lease_record.hpp>
+#include <keyspan/lease/memory_store.hpp>
+#include <keyspan/processor/processor.hpp>
+#include <keyspan/transport/faulty.hpp>
+#include <keyspan/transport/memory_container.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace std::chrono_literals;
+using keyspan::instant;
+using keyspan::result;
+using keyspan::task;
+
+struct note {
+  std::string id;
+  std::string book;
+  std::uint32_t number = 0;
+};
+auto definition() { return keyspan::documents_container(&note::book).with_row_key(&note::id); }
+
+using container = keyspan::memory_container<note, keyspan::cosmos_v2_scheme>;
+using faulty = keyspan::faulty<container, keyspan::manual_clock>;
+using store_type = keyspan::memory_store<keyspan::manual_clock>;
+using view_type = decltype(std::declval<store_type&>().view(std::string{}));
+using token = keyspan::token128;
+using range_type = keyspan::token_range<token>;
+using record_type = keyspan::lease_record<token>;
+using lease_info = keyspan::lease_info<token>;
+
+class fleet;
+
+// Where a host stands still while it is paused, or has crashed.
+class gate {
+ public:
+  struct passing {
+    bool await_ready() const noexcept { return of.is_open_; }
+    void await_suspend(std::coroutine_handle<> waiting) { of.waiting_.push_back(waiting); }
+    void await_resume() const noexcept {}
+    gate& of;
+  };
+  passing pass() noexcept { return {*this}; }
+  void shut() { is_open_ = false; }
+  void open() {
+    is_open_ = true;
+    for (auto const one : std::exchange(waiting_, {})) one.resume();
+  }
+  bool is_open() const { return is_open_; }
+
+ private:
+  bool is_open_ = true;
+  std::vector<std::coroutine_handle<>> waiting_{};
+};
+
+// A clock that goes a little faster or slower than true time, behind a gate.
+class host_clock {
+ public:
+  host_clock(keyspan::manual_clock& of, gate& through, std::int64_t ppm, instant::duration ahead)
+      : of_{&of}, through_{&through}, begun_{of.now()}, ppm_{ppm}, ahead_{ahead} {}
+
+  instant now() const {
+    auto const passed = of_->now() - begun_;
+    return begun_ + ahead_ + passed + passed * ppm_ / 1'000'000;
+  }
+  task<result<void>> wait_until(instant due, keyspan::stop_token stop) {
+    while (now() < due) {
+      auto const left = due - now();
+      instant const moment = of_->now() + left - left * ppm_ / 1'000'000 + 1ns;
+      result<void> const waited = co_await of_->wait_until(moment, stop);
+      co_await through_->pass();
+      if (!waited) co_return waited;
+    }
+    if (stop.stop_requested()) co_return keyspan::fail(keyspan::errc::stopped, "stopped");
+    co_await through_->pass();
+    co_return result<void>{};
+  }
+
+ private:
+  keyspan::manual_clock* of_;
+  gate* through_;
+  instant begun_;
+  std::int64_t ppm_;
+  instant::duration ahead_;
+};
+
+// A host's way to the store: deadlines are told in true time.
+class host_store {
+ public:
+  host_store(view_type of, host_clock& by, keyspan::manual_clock& clock, gate& through)
+      : of_{std::move(of)}, by_{&by}, clock_{&clock}, through_{&through} {}
+
+  task<result<std::vector<keyspan::stored_record>>> list(std::string_view prefix,
+                                                         keyspan::store_request request) {
+    auto const told = in_true_time(std::move(request));
+    auto answer = co_await of_.list(prefix, told);
+    co_await through_->pass();
+    co_return answer;
+  }
+  task<result<keyspan::stored_record>> read(std::string_view id, keyspan::store_request request) {
+    auto const told = in_true_time(std::move(request));
+    auto answer = co_await of_.read(id, told);
+    co_await through_->pass();
+    co_return answer;
+  }
+  task<result<std::string>> create(std::string_view id, std::string_view body,
+                                   keyspan::store_request request) {
+    auto const told = in_true_time(std::move(request));
+    auto answer = co_await of_.create(id, body, told);
+    co_await through_->pass();
+    co_return answer;
+  }
+  task<result<std::string>> replace(std::string_view id, std::string_view body,
+                                    std::string_view version, keyspan::store_request request) {
+    auto const told = in_true_time(std::move(request));
+    auto answer = co_await of_.replace(id, body, version, told);
+    co_await through_->pass();
+    co_return answer;
+  }
+  task<result<void>> remove(std::string_view id, std::string_view version,
+                            keyspan::store_request request) {
+    auto const told = in_true_time(std::move(request));
+    auto answer = co_await of_.remove(id, version, told);
+    co_await through_->pass();
+    co_return answer;
+  }
+  task<result<void>> watch(std::string_view prefix, keyspan::store_request request) {
+    auto const told = in_true_time(std::move(request));
+    auto answer = co_await of_.watch(prefix, told);
+    co_await through_->pass();
+    co_return answer;
+  }
+
+ private:
+  keyspan::store_request in_true_time(keyspan::store_request request) const {
+    if (request.deadline) request.deadline = clock_->now() + (*request.deadline - by_->now());
+    return request;
+  }
+
+  view_type of_;
+  host_clock* by_;
+  keyspan::manual_clock* clock_;
+  gate* through_;
+};
+
+// And its way to the container.
+class host_source {
+ public:
+  using scheme_type = faulty::scheme_type;
+  using page_type = faulty::page_type;
+
+  host_source(faulty& of, gate& through) : of_{&of}, through_{&through} {}
+  std::string const& container() const { return of_->container(); }
+  scheme_type scheme() const { return of_->scheme(); }
+  task<result<page_type>> read(range_type const& range, keyspan::continuation const& from,
+                               keyspan::read_request const& request) {
+    auto answer = co_await of_->read(range, from, request);
+    co_await through_->pass();
+    co_return answer;
+  }
+  task<result<keyspan::partition_page<token>>> topology(std::string const& known) {
+    auto answer = co_await of_->topology(known);
+    co_await through_->pass();
+    co_return answer;
+  }
+
+ private:
+  faulty* of_;
+  gate* through_;
+};
+static_assert(keyspan::page_source<host_source> && keyspan::lease_store<host_store> &&
+              keyspan::clock<host_clock>);
+
+using options_type = keyspan::processor_options<token>;
+
+// One run of one host.
+class host {
+ public:
+  host(fleet& of, std::string own_name, options_type options, std::int64_t ppm,
+       keyspan::store_chances chances, keyspan::fault_chances source_chances);
+
+  task<> live();
+
+  // ---- the handler -------------------------------------------------------------------------
+
+  void open(lease_info const& lease);
+  void close(lease_info const& lease, keyspan::close_reason why);
+  template <class Batch>
+  task<result<void>> process(Batch& batch);
+  template <class Batch>
+  task<result<void>> park(Batch& batch, keyspan::error why);
+  template <class Item>
+  std::uint64_t lane_of(Item const& one) {
+    return std::hash<std::string>{}(one->book);
+  }
+
+  fleet& all;
+  std::string name;
+  test::random numbers;
+  gate door{};
+  host_clock clock;
+  view_type view;
+  host_store store;
+  faulty way;
+  host_source source;
+  keyspan::stop_source stop{};
+  options_type options;
+  keyspan::processor<host_source, host_store, host_clock> work;
+  std::map<std::string, lease_info> opened{};
+  unsigned fails = 0;    // percent of batches
+  unsigned is_slow = 0;  // percent of batches
+  bool is_crashed = false;
+  bool is_stopped = false;
+  bool is_over = false;
+};
+
+class fleet {
+ public:
+  explicit fleet(sim::world& in)
+      : w{in},
+        numbers{in.stream("fleet")},
+        request_faults{in},
+        crashing{in.declare_fault("crashes", 100)},
+        pausing{in.declare_fault("pauses", 100)},
+        stopping{in.declare_fault("hosts stop", 100)},
+        splitting{in.declare_fault("splits", 100)},
+        merging{in.declare_fault("merges", 100)},
+        cutting{in.declare_fault("cuts", 100)},
+        losing{in.declare_fault("store: lost", 100)},
+        lating{in.declare_fault("store: late", 100)},
+        throttling{in.declare_fault("store: throttled", 100)},
+        delaying{in.declare_fault("store: slow", 100)},
+        staling{in.declare_fault("store: stale", 100)},
+        drifting{in.declare_fault("clocks drift", 100)},
+        failing{in.declare_fault("handlers fail", 100)},
+        slowing{in.declare_fault("handlers are slow", 100)},
+        erasing{in.declare_fault("records are removed", 100)},
+        truth{keyspan::cosmos_v2,
+              definition(),
+              {.name = "notes",
+               .partitions = 1 + numbers.below(5),
+               .seed = numbers(),
+               .page_size = 1 + numbers.below(12)}},
+        is_manual{numbers.chance(25)},
+        lanes{numbers.chance(30) ? 1 + numbers.below(3) : 1},
+        is_per_lease{numbers.chance(40)} {
+    clock.advance(1h);
+    store.on_write([this](keyspan::store_write const& one) { see_write(one); });
+  }
+
+  // ---- what happens ------------------------------------------------------------------------
+
+  options_type options(std::string name) {
+    options_type made;
+    made.host_name = std::move(name);
+    made.lease_renew_interval = 2s;
+    made.lease_acquire_interval = 3s;
+    made.lease_expiration_interval = 10s;
+    made.feed_poll_delay = 700ms;
+    made.layout_poll_interval = numbers.chance(70) ? 1s : 0s;
+    made.settle_window = 500ms;
+    made.drain_limit = 4s;
+    made.store_timeout = 2s;
+    made.place_kept_for = 8s;
+    made.retry_delay = 50ms;
+    made.longest_retry_delay = 1s;
+    made.clock_rate_bound_ppm = 20'000;
+    made.liveness = is_per_lease ? keyspan::liveness::per_lease : keyspan::liveness::per_session;
+    made.start = keyspan::from_beginning;
+    made.checkpointing =
+        is_manual ? keyspan::checkpointing::manual : keyspan::checkpointing::automatic;
+    made.lanes = lanes;
+    made.read_ahead = 1 + numbers.below(3);
+    made.on_poison = keyspan::poison_manner::park;
+    made.most_attempts = 4;
+    if (numbers.chance(30)) made.checkpoint_frequency = {.items = 10, .interval = 2s};
+    auto const manner = numbers.below(3);
+    made.on_stop = manner == 0   ? keyspan::stop_manner::hand_over
+                   : manner == 1 ? keyspan::stop_manner::release
+                                 : keyspan::stop_manner::keep_place;
+    made.session = keyspan::session_id{numbers() | 1};
+    return made;
+  }
+  keyspan::store_chances store_chances() {
+    auto const percent = [&](sim::fault& kind, unsigned most) {
+      return kind.strikes() ? static_cast<unsigned>(1 + numbers.below(most)) : 0U;
+    };
+    keyspan::store_chances made;
+    made.throttled = percent(throttling, 15);
+    made.lost = percent(losing, 12);
+    made.late = percent(lating, 6);
+    made.twice = percent(lating, 6);
+    made.longest_lateness = 12s;
+    made.delayed = percent(delaying, 90);
+    made.longest_delay = 60ms;
+    made.stale = percent(staling, 40);
+    made.longest_staleness = 2s;
+    made.lacking = percent(staling, 10);
+    made.repeating = percent(staling, 10);
+    made.deaf = numbers.chance(30) ? 100 : 0;
+    made.seed = numbers();
+    return made;
+  }
+
+  void start_host() {
+    auto const name = sim::line("host ", hosts.size());
+    std::int64_t const ppm = drifting.strikes() ? numbers.between(-20'000, 20'000) : 0;
+    hosts.push_back(std::make_unique<host>(*this, name, options(name), ppm, store_chances(),
+                                           request_faults.chances(numbers)));
+    auto& one = *hosts.back();
+    if (failing.strikes()) one.fails = static_cast<unsigned>(1 + numbers.below(25));
+    if (slowing.strikes()) one.is_slow = static_cast<unsigned>(1 + numbers.below(6));
+    tell(name, " starts as session ", one.options.session.to_text().view());
+    spawn(one.live());
+  }
+  // A course of events that goes on beside the others.
+  struct life {
+    struct promise_type {
+      life get_return_object() {
+        return {std::coroutine_handle<promise_type>::from_promise(*this)};
+      }
+      std::suspend_never initial_suspend() const noexcept { return {}; }
+      std::suspend_never final_suspend() const noexcept { return {}; }
+      void return_void() const {}
+      void unhandled_exception() const { std::terminate(); }
+    };
+    std::coroutine_handle<promise_type> frame;
+  };
+  void spawn(task<> what) {
+    ++running;
+    begin(std::move(what));
+  }
+  life begin(task<> what) {
+    co_await std::move(what);
+    --running;
+  }
+
+  std::vector<host*> alive() {
+    std::vector<host*> all;
+    for (auto const& one : hosts)
+      if (!one->is_crashed && !one->is_stopped && !one->is_over) all.push_back(one.get());
+    return all;
+  }
+  task<> pass(instant::duration time) {
+    static_cast<void>(co_await clock.wait_until(clock.now() + time));
+  }
+
+  // ---- what is demanded ----------------------------------------------------------------------
+
+  template <class... Pieces>
+  void tell(Pieces const&... pieces) {
+    auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(
+                        clock.now().time_since_epoch() - 1h)
+                        .count();
+    w.note("at ", ms, " ms: ", pieces...);
+    if (std::getenv("FLEET")) std::fprintf(stderr, "%s\n", w.last_lines().back().c_str());
+  }
+  // Where it is found out: inside of what is watched, which catches what is thrown there.
+  template <class... Pieces>
+  void demand(bool holds, Pieces const&... pieces) {
+    if (holds || !wrong.empty()) return;
+    wrong = sim::line(pieces...);
+    tell("WRONG: ", wrong);
+  }
+  void see_write(keyspan::store_write const& one);
+  void begin_batch(host const& by, lease_info const& lease);
+  void see_effect(host const& by, lease_info const& lease, note const& one);
+  std::string wrong_cover() const;
+
+  sim::world& w;
+  std::string wrong{};
+  test::random numbers;
+  sim::request_faults request_faults;
+  sim::fault& crashing;
+  sim::fault& pausing;
+  sim::fault& stopping;
+  sim::fault& splitting;
+  sim::fault& merging;
+  sim::fault& cutting;
+  sim::fault& losing;
+  sim::fault& lating;
+  sim::fault& throttling;
+  sim::fault& delaying;
+  sim::fault& staling;
+  sim::fault& drifting;
+  sim::fault& failing;
+  sim::fault& slowing;
+  sim::fault& erasing;
+  keyspan::manual_clock clock{};
+  container truth;
+  store_type store{clock};
+  bool is_manual;
+  std::size_t lanes;
+  bool is_per_lease;
+  std::vector<std::unique_ptr<host>> hosts{};
+  std::size_t running = 0;
+
+  std::map<std::string, std::uint32_t> written{};  // how many of each book
+  std::map<std::string, std::uint32_t> next{};     // the first that was not handled
+  std::map<std::string, std::uint64_t> sink{};     // the latest epoch that wrote of each book
+  std::uint64_t effects = 0;
+  std::uint64_t refused = 0;
+  bool was_erased = false;
+  instant rests_since = (instant::max)();
+  std::size_t writes_at_rest = 0;
+  struct begun {
+    range_type range;
+    std::uint64_t epoch;
+    keyspan::session_id session;
+  };
+  std::vector<begun> latest{};
+  std::map<std::string, record_type> known{};
+  std::vector<std::pair<instant, keyspan::acknowledgement>> unacknowledged{};
+};
+
+host::host(fleet& of, std::string own_name, options_type own_options, std::int64_t ppm,
+           keyspan::store_chances chances, keyspan::fault_chances source_chances)
+    : all{of},
+      name{std::move(own_name)},
+      numbers{of.w.stream(name)},
+      clock{of.clock, door, ppm, std::chrono::seconds{numbers.below(100'000)}},
+      view{of.store.view(name, chances)},
+      store{view, clock, of.clock, door},
+      way{of.truth, of.clock, source_chances},
+      source{way, door},
+      options{std::move(own_options)},
+      work{source, store, clock, [&] {
+             options_type told = options;
+             told.on_event = [this](keyspan::processor_event const& event) {
+               all.tell(name, " ", name_of(event.kind), " ", event.lease, " epoch ", event.epoch,
+                          " sequence ", event.sequence,
+                          event.why != nullptr ? sim::line(": ", name_of(event.why->code), " ",
+                                                           event.why->text.view())
+                                               : "");
+             };
+             return told;
+           }()} {}
+
+task<> host::live() {
+  result<void> const done = co_await work.run(*this, stop.token());
+  all.demand(done.has_value(), name,
+             " has failed: ", done ? std::string_view{} : done.error().text.view());
+  all.demand(opened.empty(), "I8: ", name, " has left a handler open");
+  is_over = true;
+  all.tell(name, " is over");
+}
+
+void host::open(lease_info const& lease) {
+  all.tell(name, " opens ", lease.range.to_text().view(), " in epoch ", lease.epoch);
+  all.demand(opened.emplace(lease.id, lease).second, "I8: ", name, " opens twice");
+}
+void host::close(lease_info const& lease, keyspan::close_reason why) {
+  all.tell(name, " closes ", lease.range.to_text().view(), ": ", name_of(why));
+  all.demand(opened.erase(lease.id) == 1, "I8: ", name, " closes what is not open");
+}
+
+template <class Batch>
+task<result<void>> host::process(Batch& batch) {
+  auto const found = opened.find(batch.lease().id);
+  all.demand(found != opened.end() && found->second.epoch == batch.epoch(), "I8: ", name,
+             " is given a batch of a lease that is not open");
+  all.begin_batch(*this, batch.lease());
+  bool const does_fail = numbers.chance(fails);
+  bool const is_late = numbers.chance(is_slow);
+  auto const time = is_late ? instant::duration{numbers.below(15'000) * 1ms}
+                            : instant::duration{numbers.below(30) * 1ms};
+  if (time != 0ms) static_cast<void>(co_await clock.wait_until(clock.now() + time, {}));
+  if (does_fail) {
+    if (numbers.chance(50)) throw std::runtime_error{"the handler is out of order"};
+    co_return keyspan::fail(keyspan::errc::handler_failed, "the handler is out of order");
+  }
+  for (auto const& one : batch) all.see_effect(*this, batch.lease(), *one);
+  if (all.is_manual)
+    all.unacknowledged.emplace_back(all.clock.now() + std::chrono::milliseconds{numbers.below(400)},
+                                    batch.acknowledger());
+  co_return result<void>{};
+}
+template <class Batch>
+task<result<void>> host::park(Batch& batch, keyspan::error) {
+  for (auto const& one : batch) all.see_effect(*this, batch.lease(), *one);
+  co_return result<void>{};
+}
+
+// Who is replaced begins nothing more; and no epoch is two hosts'.
+void fleet::begin_batch(host const& by, lease_info const& lease) {
+  auto const session = by.options.session;
+  for (auto const& one : latest) {
+    if (!overlaps(one.range, lease.range)) continue;
+    demand(one.epoch <= lease.epoch, "I1: ", by.name, " begins a batch of ",
+           lease.range.to_text().view(), " in epoch ", lease.epoch, ", and epoch ", one.epoch,
+           " has begun one");
+    static_cast<void>(session);
+  }
+  std::erase_if(latest, [&](auto const& one) { return lease.range.contains(one.range); });
+  latest.push_back({lease.range, lease.epoch, session});
+}
+void fleet::see_effect(host const& by, lease_info const& lease, note const& one) {
+  ++effects;
+  auto& epoch = sink[one.book];
+  if (lease.epoch < epoch) {
+    ++refused;
+    tell("the sink refuses ", one.id, " of ", by.name, ": epoch ", lease.epoch, " is before ",
+           epoch);
+    return;
+  }
+  epoch = lease.epoch;
+  auto& expected = next[one.book];
+  demand(one.number <= expected, "I5, I7: ", by.name, " handles ", one.id, " of ", one.book,
+         ", and number ", expected, " was never handled");
+  if (one.number == expected) ++expected;
+}
+
+void fleet::see_write(keyspan::store_write const& one) {
+  if (!one.id.starts_with("lease.")) return;
+  if (one.operation == keyspan::store_operation::remove) {
+    known.erase(one.id);
+    return;
+  }
+  auto record = record_type::from_text(keyspan::cosmos_v2, one.body);
+  demand(record.has_value(), "a record is written that cannot be read: ", one.body);
+  auto const before = known.find(one.id);
+  if (before != known.end()) {
+    auto const& was = before->second.facts;
+    auto const& is = record->facts;
+    demand(is.epoch == was.epoch || is.epoch == was.epoch + 1, "I2: the epoch of ", one.id,
+           " goes from ", was.epoch, " to ", is.epoch);
+    demand(is.owner == was.owner || !is.owner || is.epoch == was.epoch + 1, "I2: ", one.id,
+           " has a new owner in epoch ", is.epoch);
+    demand(is.sequence >= was.sequence, "I4: the position of ", one.id, " goes back from ",
+           was.sequence, " to ", is.sequence);
+  }
+  known.insert_or_assign(one.id, *std::move(record));
+  if (one.at >= rests_since) ++writes_at_rest;
+  auto const cover = wrong_cover();
+  demand(cover.empty(), "I6: ", cover);
+}
+
+// What is wrong with the leases that there are, or nothing.
+std::string fleet::wrong_cover() const {
+  std::vector<record_type> all;
+  for (auto const& [id, one] : known) all.push_back(one);
+  if (all.empty()) return {};
+  auto const obsolete = leases_to_remove<token>(all);
+  std::vector<record_type> open;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (all[i].facts.phase == keyspan::lease_phase::open &&
+        std::find(obsolete.begin(), obsolete.end(), i) == obsolete.end())
+      open.push_back(all[i]);
+  std::sort(open.begin(), open.end(),
+            [](auto const& a, auto const& b) { return a.range < b.range; });
+  for (std::size_t i = 1; i < open.size(); ++i)
+    if (overlaps(open[i - 1].range, open[i].range))
+      return sim::line("two leases cover ", open[i].range.to_text().view());
+  auto const whole = whole_space(keyspan::cosmos_v2);
+  if (!was_erased && !ranges_without_a_lease<token>(whole, all).empty())
+    return "a range is no lease's";
+  return {};
+}
+
+// ---- the course of things
+// --------------------------------------------------------------------------
+
+void write_some(fleet& of, test::random& numbers) {
+  for (auto left = 1 + numbers.below(6); left > 0; --left) {
+    auto const book = sim::line("book ", numbers.below(14));
+    auto& number = of.written[book];
+    note const one{sim::line(book, " note ", number), book, number};
+    auto const made = keyspan::sync_wait(of.truth.create(one));
+    of.demand(made.has_value(), "a note is written");
+    ++number;
+  }
+}
+
+task<> write_now_and_then(fleet& of, bool const& is_quiet) {
+  auto numbers = of.w.stream("writer");
+  while (!is_quiet) {
+    co_await of.pass(std::chrono::milliseconds{numbers.below(1'500)});
+    write_some(of, numbers);
+    for (auto& [due, done] : of.unacknowledged)
+      if (due <= of.clock.now() && numbers.chance(97)) done();
+    std::erase_if(of.unacknowledged, [&](auto const& one) { return one.first <= of.clock.now(); });
+  }
+}
+
+task<> open_again(fleet& of, host& one, instant::duration time) {
+  co_await of.pass(time);
+  of.tell(one.name, " goes on");
+  if (!one.is_crashed) one.door.open();
+}
+
+// One thing after the other goes wrong.
+task<> trouble(fleet& of) {
+  auto numbers = of.w.stream("trouble");
+  for (auto left = 6 + numbers.below(14); left > 0; --left) {
+    co_await of.pass(std::chrono::milliseconds{200 + numbers.below(6'000)});
+    auto alive = of.alive();
+    auto const parts = of.truth.partitions();
+    auto const at = static_cast<std::size_t>(numbers.below(parts.size()));
+    switch (numbers.below(9)) {
+      case 0:
+        if (of.hosts.size() < 9) of.start_host();
+        break;
+      case 1:
+        if (alive.empty() || !of.crashing.strikes()) break;
+        {
+          auto& one = *numbers.pick(alive);
+          of.tell(one.name, " crashes");
+          one.is_crashed = true;
+          one.door.shut();
+        }
+        break;
+      case 2:
+        if (alive.empty() || !of.pausing.strikes()) break;
+        {
+          auto& one = *numbers.pick(alive);
+          if (!one.door.is_open()) break;
+          auto const time =
+              std::chrono::milliseconds{numbers.below(numbers.chance(50) ? 2'000 : 30'000)};
+          of.tell(one.name, " pauses for ", time.count(), " ms");
+          one.door.shut();
+          of.spawn(open_again(of, one, time));
+        }
+        break;
+      case 3:
+        if (alive.empty() || !of.stopping.strikes()) break;
+        {
+          auto& one = *numbers.pick(alive);
+          of.tell(one.name, " stops");
+          one.is_stopped = true;
+          one.stop.request_stop();
+        }
+        break;
+      case 4:
+        if (of.splitting.strikes() && parts.size() < 12)
+          of.tell("split ", parts[at].id,
+                    of.truth.split(parts[at].id) ? "" : ", which has no room");
+        break;
+      case 5:
+        if (of.merging.strikes() && at + 1 < parts.size())
+          of.tell("merge ", parts[at].id,
+                    of.truth.merge(parts[at + 1].id, parts[at].id) ? "" : " not");
+        break;
+      case 6:
+        if (alive.empty() || !of.cutting.strikes()) break;
+        {
+          auto& one = *numbers.pick(alive);
+          auto const how = static_cast<keyspan::store_cut>(numbers.below(3));
+          instant const until = of.clock.now() + std::chrono::milliseconds{numbers.below(25'000)};
+          of.tell(one.name, " is cut off from the store");
+          one.view.cut_off(of.clock.now(), until, how);
+        }
+        break;
+      case 7:
+        if (!of.cutting.strikes()) break;
+        of.tell("the store is gone for all");
+        of.store.cut_off(of.clock.now(),
+                         of.clock.now() + std::chrono::milliseconds{numbers.below(15'000)},
+                         static_cast<keyspan::store_cut>(numbers.below(3)));
+        break;
+      case 8:
+        if (of.known.empty() || !of.erasing.strikes() || !numbers.chance(30)) break;
+        {
+          auto victim = of.known.begin();
+          std::advance(victim, static_cast<std::ptrdiff_t>(numbers.below(of.known.size())));
+          std::string const id = victim->first;
+          of.tell("somebody removes ", id);
+          of.was_erased = true;
+          of.store.erase(id);
+        }
+        break;
+    }
+  }
+}
+
+// All heals: what must come right in the end gets its chance, and a bounded time for it.
+task<> course(fleet& of) {
+  auto numbers = of.w.stream("course");
+  for (auto left = 1 + numbers.below(3); left > 0; --left) of.start_host();
+  bool is_quiet = false;
+  of.spawn(write_now_and_then(of, is_quiet));
+  co_await trouble(of);
+
+  of.w.heal();
+  of.store.heal();
+  for (auto const& one : of.hosts) {
+    one->fails = one->is_slow = 0;
+    if (one->is_crashed) continue;
+    one->view.heal();
+    one->view.chances({});
+    one->door.open();
+  }
+  if (of.alive().empty()) of.start_host();
+  of.hosts.back()->view.chances({});
+  co_await of.pass(5s);
+  is_quiet = true;
+  co_await of.pass(of.was_erased ? 110s : 65s);
+  for (auto& [due, done] : of.unacknowledged) done();
+  of.unacknowledged.clear();
+  co_await of.pass(4s);
+
+  // I5, I9: everything was handled, and every lease is somebody's who lives.
+  auto const alive = of.alive();
+  for (auto const& [book, count] : of.written)
+    of.demand(of.next[book] == count, "I5, I9: of ", count, " notes of ", book, " only ",
+              of.next[book], " were handled in time");
+  std::map<std::string, std::size_t> shares;
+  for (host* const one : alive) shares[one->name] = 0;
+  for (auto const& [id, one] : of.known) {
+    of.demand(one.facts.phase == keyspan::lease_phase::open, "I9: ", id, " has ended, and is left");
+    of.demand(one.paused.empty(), id, " is paused: ", one.paused);
+    of.demand(shares.contains(one.owner_name), "I9: ", id, " of ", one.range.to_text().view(),
+              " is of \"", one.owner_name, "\"");
+    ++shares[one.owner_name];
+  }
+  of.demand(of.known.size() == of.truth.partitions().size(), "there are ", of.known.size(),
+            " leases for ", of.truth.partitions().size(), " partitions");
+  std::size_t most = 0;
+  std::size_t least = ~std::size_t{0};
+  for (auto const& [name, count] : shares) {
+    most = std::max(most, count);
+    least = std::min(least, count);
+  }
+  of.demand(most - least <= 1, "I10: one host has ", most, " leases, and one has ", least);
+
+  // I11, I12: nothing moves any more, and nothing is written but what shows that hosts live.
+  of.rests_since = of.clock.now();
+  co_await of.pass(20s);
+  std::size_t const beats = of.is_per_lease ? of.known.size() * 14 : 0;
+  of.demand(of.writes_at_rest <= beats, "I12: at rest there were ", of.writes_at_rest,
+            " writes of leases");
+  of.rests_since = (instant::max)();
+
+  // Those that crashed wake up in the end, far behind their deadlines, and touch nothing.
+  for (auto const& one : of.hosts) {
+    if (one->is_crashed) {
+      one->view.cut_off(keyspan::store_cut::refusing);
+      one->door.open();
+    }
+    one->stop.request_stop();
+  }
+}
+
+void play(sim::world& w) {
+  auto of = std::make_unique<fleet>(w);
+  of->spawn(course(*of));
+  std::uint64_t steps = 0;
+  while (of->running != 0 && of->wrong.empty()) {
+    auto const moment = of->clock.next();
+    if (!moment) {
+      of->demand(false, "nothing goes on any more, and ", of->running, " are not over");
+    } else if (++steps > 400'000) {
+      of->demand(false, "not at rest after ", steps, " steps");
+    } else {
+      of->clock.advance_to(*moment);
+    }
+  }
+  w.note("effects: ", of->effects, ", refused by the sink: ", of->refused);
+  if (of->wrong.empty()) return;
+  std::string const wrong = of->wrong;
+  static_cast<void>(of.release());  // with all that is in flight
+  w.demand(false, wrong);
+}
+
+sim::registered const fleet_world{
+    "fleet", "hosts that share the changes of a container, through everything that can go wrong",
+    play};
+
+}  // namespace
