@@ -256,9 +256,8 @@ TEST_CASE(
   CHECK(stands(
       "| `wanted` | may take | acquire | `acquiring` |\n| `wanted` | otherwise | - | - |\n"));
   CHECK(stands("| `given` | always | hand over, stop reading | `draining` |\n"));
-  CHECK(
-      stands("\n\n### ended\n\n| event | where | does | goes to |\n|---|---|---|---|\n"
-             "| `missing` | always | forget | `unknown` |\n\n<!-- end -->\n"));
+  CHECK(stands("\n\n### ended\n\n| event | where | does | goes to |\n|---|---|---|---|\n"));
+  CHECK(stands("| `missing` | always | forget | `unknown` |\n\n<!-- end -->\n"));
   CHECK(!stands("| always | - | - |"));
   check_only_complaint(docs_of("<!-- generated: lease table -->\n\n### unknown\n\n<!-- end -->\n"),
                        "README.md", 5, "table differs");

@@ -139,6 +139,14 @@ constexpr bool a_free_lease_is_taken_by_a_write_and_read_when_that_has_succeeded
 }
 CHECK_BOTH(a_free_lease_is_taken_by_a_write_and_read_when_that_has_succeeded);
 
+constexpr bool a_lease_that_nobody_owns_is_free_whosever_session_is_over() {
+  host ada_{ada};
+  ada_.sees(free_lease());
+  check(ada_.tell({.kind = wanted, .other = bob}).writes);
+  return true;
+}
+CHECK_BOTH(a_lease_that_nobody_owns_is_free_whosever_session_is_over);
+
 constexpr bool of_two_who_take_a_lease_at_once_one_does_and_the_other_waits() {
   host ada_{ada};
   host bob_{bob};
@@ -342,6 +350,7 @@ constexpr bool what_a_handler_has_done_is_written_and_no_more_than_one_write_is_
   ada_.acknowledges(122);
   check(is_nothing(ada_.effects));
   ada_.acknowledges(125);
+  ada_.acknowledges(123);  // out of order: it was further before
   check(is_nothing(ada_.effects));
   ada_.succeeds();  // the newest is written next
   check(ada_.effects.writes && ada_.effects.facts.sequence == 125);
@@ -361,6 +370,21 @@ constexpr bool a_refused_write_is_built_anew_from_the_record_where_the_lease_is_
   ada_.is_told(refused, record);
   check(ada_.effects.adopts && ada_.effects.writes && ada_.is(lease_state::active));
   check(ada_.effects.facts.sequence == 130 && ada_.effects.facts.stamp == lease_stamp{ada, 3});
+
+  // What is its own in another epoch was somebody else's in between; and what has ended, has.
+  for (bool const is_ended : {false, true}) {
+    auto other = ada_;
+    auto again = record;
+    again.stamp.number = 9;
+    again.phase = is_ended ? lease_phase::ended : lease_phase::open;
+    again.epoch = is_ended ? 7 : 9;
+    other.is_told(refused, again);
+    check(other.effects.cancels && other.is(lease_state::lost));
+    other.closes(130);
+    check(other.is(lease_state::watching));
+    other.now += 24h;
+    check(other.tell({.kind = wanted, .other = ada}).writes != is_ended);
+  }
 
   auto const others = lease_facts{.owner = bob, .epoch = 8, .sequence = 120, .stamp = {bob, 1}};
   ada_.is_told(refused, others);
@@ -476,6 +500,50 @@ constexpr bool a_lease_whose_range_was_split_is_ended() {
 }
 CHECK_BOTH(a_lease_whose_range_was_split_is_ended);
 
+constexpr bool a_lease_that_is_handed_to_its_own_host_is_read_on() {
+  auto ada_ = holder(ada);
+  ada_.tell({.kind = given, .other = ada});
+  ada_.closes(121);
+  ada_.succeeds();
+  check(ada_.effects.opens && ada_.is(lease_state::active));
+  check(ada_.situation().base.epoch == 8 && ada_.situation().acknowledged == 121);
+  return true;
+}
+CHECK_BOTH(a_lease_that_is_handed_to_its_own_host_is_read_on);
+
+constexpr bool whoever_is_refused_since_a_lease_has_ended_knows_that_it_has() {
+  for (auto const why : {wanted, stop, gone}) {
+    host ada_ = why == wanted ? host{ada} : holder(ada);
+    if (why == wanted) ada_.sees(free_lease());
+    ada_.tell(why);
+    if (why != wanted) ada_.closes(121);
+    auto record = ada_.situation().base;
+    record.phase = lease_phase::ended;
+    record.owner = no_session;
+    record.stamp = {bob, 1};
+    ada_.is_told(refused, record);
+    check(ada_.effects.adopts && !ada_.effects.writes && ada_.is(lease_state::ended));
+  }
+  return true;
+}
+CHECK_BOTH(whoever_is_refused_since_a_lease_has_ended_knows_that_it_has);
+
+constexpr bool a_lease_that_has_ended_is_watched_again_where_its_record_was_made_anew() {
+  host ada_{ada};
+  auto record = held_by(bob, 5);
+  record.phase = lease_phase::ended;
+  ada_.sees(record);
+  check(is_nothing(ada_.sees(held_by(bob, 4))) && ada_.is(lease_state::ended));  // from before
+  record.stamp.number = 6;
+  check(ada_.sees(record).adopts && ada_.is(lease_state::ended));
+  record = {.owner = bob, .epoch = 9, .stamp = {bob, 1}, .held_for = 60s};
+  check(ada_.sees(record).adopts && ada_.is(lease_state::watching));
+  ada_.now += 60s;
+  check(ada_.tell(wanted).writes);
+  return true;
+}
+CHECK_BOTH(a_lease_that_has_ended_is_watched_again_where_its_record_was_made_anew);
+
 constexpr bool a_handler_that_closes_while_a_write_is_in_flight_waits_for_its_answer() {
   for (auto const why : {given, stop, gone}) {
     auto ada_ = holder(ada);
@@ -588,6 +656,7 @@ constexpr bool a_lease_that_comes_back_to_a_host_that_stops_is_left_only_while_i
     ada_.now += answered;
     ada_.succeeds();
     check(ada_.effects.writes == (answered < 60s));
+    check(!ada_.effects.writes || ada_.effects.facts.owner == no_session);
     check(ada_.is(answered < 60s ? lease_state::releasing : lease_state::watching));
   }
   return true;
@@ -808,7 +877,7 @@ void look_at_write(lease_situation const& before, lease_event const& event,
     case lease_write::acquire:
       REQUIRE((before.state == lease_state::watching && event.kind == wanted));
       REQUIRE((at.state == lease_state::acquiring && facts.owner == terms.session));
-      REQUIRE(!terms.is_stopping);
+      REQUIRE((!terms.is_stopping && before.base.phase == lease_phase::open));
       break;
     case lease_write::keep:
       if (event.kind == listed) {
@@ -830,6 +899,8 @@ void look_at_write(lease_situation const& before, lease_event const& event,
       break;
   }
   REQUIRE((event.kind != listed || at.base.owner == terms.session));
+  REQUIRE(facts.is_detached == (at.write == lease_write::keep && at.is_stalled &&
+                                terms.liveness == liveness::per_session));
 }
 
 void look_at_step(lease_situation const& before, lease_event const& event, lease_terms const& terms,
@@ -846,6 +917,7 @@ void look_at_step(lease_situation const& before, lease_event const& event, lease
   if (effects.opens) {
     REQUIRE((event.kind == written && at.state == lease_state::active && !terms.is_stopping));
     REQUIRE((machine.handles(event.now) && effects.arms));
+    REQUIRE((at.reason == drain_reason::none && !at.heir && !at.is_stalled));
     REQUIRE(at.acknowledged == at.base.sequence);
   }
   if (is_open(before.state) && !is_open(at.state)) REQUIRE(event.kind == closed);
@@ -856,7 +928,8 @@ void look_at_step(lease_situation const& before, lease_event const& event, lease
   if (event.kind == listed) {
     bool const looks =
         before.state <= lease_state::watching ||
-        (before.state >= lease_state::active && before.state <= lease_state::drained);
+        (before.state >= lease_state::active && before.state <= lease_state::drained) ||
+        before.state == lease_state::ended;
     bool const ends =
         before.state <= lease_state::watching && event.record.phase == lease_phase::ended;
     bool const is_older_one = before.state != lease_state::unknown && !ends &&
@@ -889,6 +962,17 @@ void look_at_step(lease_situation const& before, lease_event const& event, lease
   if (at.state == lease_state::releasing)
     REQUIRE((at.reason == drain_reason::stop || at.reason == drain_reason::handover));
   if (effects.reads_back) REQUIRE((event.kind == unanswered && at.write != lease_write::none));
+  if (is_counted && event.kind == unanswered)
+    REQUIRE((effects.reads_back != (at.write == lease_write::none)));
+  // Who watches begins anew.
+  if (at.state == lease_state::watching && before.state != lease_state::watching) {
+    lease_situation anew;
+    anew.state = lease_state::watching;
+    anew.base = at.base;
+    anew.since = event.now;
+    anew.numbers = at.numbers;
+    REQUIRE(at == anew);
+  }
   // Until when it is held: for longer only by a write of it, or by the session.
   if (at.deadline > before.deadline) {
     REQUIRE((event.kind == written || event.kind == session_beaten));
@@ -897,6 +981,7 @@ void look_at_step(lease_situation const& before, lease_event const& event, lease
     else
       REQUIRE(at.deadline == before.sent + terms.hold);
   }
+  if (event.kind == session_beaten) REQUIRE(at.deadline >= before.deadline);
   if (event.kind == drain_overdue && before.state == lease_state::draining &&
       at.state == lease_state::draining)
     REQUIRE(at.is_stalled);

@@ -89,6 +89,18 @@ TEST_CASE("a wait that is too long for a clock is for ever") {
   }
 }
 
+TEST_CASE(
+    "a wait that is nearly too long by its whole parts, and is by the rest, is for ever, too") {
+  for (std::uint32_t ppm = 333'335; ppm < 1'000'000; ppm += 11) {
+    std::int64_t const slow = million - std::int64_t{ppm};
+    for (std::int64_t const whole : {-1, 0, 1}) {
+      std::int64_t const times = most.count() / (2 * std::int64_t{ppm}) + whole;
+      if (times > (most.count() - slow) / slow) continue;
+      REQUIRE(wait_before_taking(duration{times * slow + slow - 1}, ppm) == most);
+    }
+  }
+}
+
 TEST_CASE("a taker never waits less for a longer hold, or for worse clocks") {
   test::random rng{4};
   auto const any_hold = [&] { return duration{rng.between(0, most.count() >> rng.below(63))}; };

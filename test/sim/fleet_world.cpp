@@ -389,9 +389,9 @@ class fleet {
 
   template <class... Pieces>
   void tell(Pieces const&... pieces) {
-    auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(
-                        clock.now().time_since_epoch() - 1h)
-                        .count();
+    auto const ms =
+        std::chrono::duration_cast<std::chrono::milliseconds>(clock.now().time_since_epoch() - 1h)
+            .count();
     w.note("at ", ms, " ms: ", pieces...);
     if (std::getenv("FLEET")) std::fprintf(stderr, "%s\n", w.last_lines().back().c_str());
   }
@@ -468,10 +468,10 @@ host::host(fleet& of, std::string own_name, options_type own_options, std::int64
              options_type told = options;
              told.on_event = [this](keyspan::processor_event const& event) {
                all.tell(name, " ", name_of(event.kind), " ", event.lease, " epoch ", event.epoch,
-                          " sequence ", event.sequence,
-                          event.why != nullptr ? sim::line(": ", name_of(event.why->code), " ",
-                                                           event.why->text.view())
-                                               : "");
+                        " sequence ", event.sequence,
+                        event.why != nullptr
+                            ? sim::line(": ", name_of(event.why->code), " ", event.why->text.view())
+                            : "");
              };
              return told;
            }()} {}
@@ -540,7 +540,7 @@ void fleet::see_effect(host const& by, lease_info const& lease, note const& one)
   if (lease.epoch < epoch) {
     ++refused;
     tell("the sink refuses ", one.id, " of ", by.name, ": epoch ", lease.epoch, " is before ",
-           epoch);
+         epoch);
     return;
   }
   epoch = lease.epoch;
@@ -616,9 +616,25 @@ task<> write_now_and_then(fleet& of, bool const& is_quiet) {
   while (!is_quiet) {
     co_await of.pass(std::chrono::milliseconds{numbers.below(1'500)});
     write_some(of, numbers);
-    for (auto& [due, done] : of.unacknowledged)
-      if (due <= of.clock.now() && numbers.chance(97)) done();
+  }
+}
+
+// What was handled is acknowledged some time later, in any order.
+task<> acknowledge_later(fleet& of, bool const& is_done) {
+  auto numbers = of.w.stream("who acknowledges");
+  while (!is_done) {
+    co_await of.pass(50ms);
+    std::vector<keyspan::acknowledgement> due;
+    for (auto& [moment, done] : of.unacknowledged) {
+      if (moment > of.clock.now()) continue;
+      if (numbers.chance(10)) {
+        moment += 2s;
+        continue;
+      }
+      due.push_back(done);
+    }
     std::erase_if(of.unacknowledged, [&](auto const& one) { return one.first <= of.clock.now(); });
+    for (auto const& done : due) done();
   }
 }
 
@@ -673,12 +689,12 @@ task<> trouble(fleet& of) {
       case 4:
         if (of.splitting.strikes() && parts.size() < 12)
           of.tell("split ", parts[at].id,
-                    of.truth.split(parts[at].id) ? "" : ", which has no room");
+                  of.truth.split(parts[at].id) ? "" : ", which has no room");
         break;
       case 5:
         if (of.merging.strikes() && at + 1 < parts.size())
           of.tell("merge ", parts[at].id,
-                    of.truth.merge(parts[at + 1].id, parts[at].id) ? "" : " not");
+                  of.truth.merge(parts[at + 1].id, parts[at].id) ? "" : " not");
         break;
       case 6:
         if (alive.empty() || !of.cutting.strikes()) break;
@@ -717,7 +733,9 @@ task<> course(fleet& of) {
   auto numbers = of.w.stream("course");
   for (auto left = 1 + numbers.below(3); left > 0; --left) of.start_host();
   bool is_quiet = false;
+  bool is_done = false;
   of.spawn(write_now_and_then(of, is_quiet));
+  of.spawn(acknowledge_later(of, is_done));
   co_await trouble(of);
 
   of.w.heal();
@@ -734,9 +752,6 @@ task<> course(fleet& of) {
   co_await of.pass(5s);
   is_quiet = true;
   co_await of.pass(of.was_erased ? 110s : 65s);
-  for (auto& [due, done] : of.unacknowledged) done();
-  of.unacknowledged.clear();
-  co_await of.pass(4s);
 
   // I5, I9: everything was handled, and every lease is somebody's who lives.
   auto const alive = of.alive();
@@ -769,6 +784,7 @@ task<> course(fleet& of) {
   of.demand(of.writes_at_rest <= beats, "I12: at rest there were ", of.writes_at_rest,
             " writes of leases");
   of.rests_since = (instant::max)();
+  is_done = true;
 
   // Those that crashed wake up in the end, far behind their deadlines, and touch nothing.
   for (auto const& one : of.hosts) {

@@ -244,7 +244,8 @@ class basic_lease_machine {
   constexpr bool may_take(lease_event const& event, lease_terms const& terms) const {
     if (terms.is_stopping || at_.base.phase != lease_phase::open) return false;
     if (!at_.base.owner) return true;
-    if (event.other == at_.base.owner) return true;
+    // The end of a session says nothing of leases that are held by themselves.
+    if (is_by_session(terms) && event.other == at_.base.owner) return true;
     if (is_by_session(terms) && !at_.base.is_detached) return false;
     return event.now >= Rules::may_be_taken(at_.since, at_.base, terms);
   }

@@ -346,7 +346,10 @@ constexpr auto lease_rows_of_table() {
       row({active, draining, drained}, e::listed, c::still_held, same, {a::take}),
       row({active, draining}, e::listed, c::always, lost, {a::take, a::cancel}),
       row({drained}, e::listed, c::always, watching, {a::watch, a::settle}),
-      row({acquiring, releasing, ending, lost, ended}, e::listed, c::always, same),
+      row({ended}, e::listed, c::record_older, same),
+      row({ended}, e::listed, c::record_ended, same, {a::take}),
+      row({ended}, e::listed, c::always, watching, {a::watch}),
+      row({acquiring, releasing, ending, lost}, e::listed, c::always, same),
       // There is no record.
       row({watching, ended}, e::missing, c::always, unknown, {a::forget}),
       row({active, draining}, e::missing, c::always, lost, {a::miss, a::cancel}),

@@ -68,17 +68,17 @@ inline constexpr std::size_t member_events = 8;
 
 /// What a pair of a state and an event comes to.
 enum class member_rule : std::uint8_t {
-  undecided,   ///< none of them is
-  stay,        ///< nothing
-  join,        ///< write the record for the first time
-  beat,        ///< write it anew, unless a write is in flight
-  drain,       ///< the same, with the phase changed
-  leave,       ///< remove it, or say in it that the place is kept
-  confirm,     ///< the session holds from the sending of the write on
-  be_gone,     ///< it has left
-  look,        ///< go by the record that is there: write again, or see that it is fenced
-  join_again,  ///< somebody has removed it by hand: write it for the first time again
-  read_back,   ///< read the record, to learn what became of the write
+  undecided,  ///< none of them is
+  stay,       ///< nothing
+  join,       ///< write the record for the first time
+  beat,       ///< write it anew, unless a write is in flight
+  drain,      ///< the same, with the phase changed
+  leave,      ///< remove it, or say in it that the place is kept
+  confirm,    ///< the session holds from the sending of the write on
+  be_gone,    ///< it has left
+  look,       ///< go by the record that is there: write again, or see that it is fenced
+  lose,       ///< somebody has removed it: a session that others may hold for over stays so
+  read_back,  ///< read the record, to learn what became of the write
 };
 
 /// What every event comes to in every state.
@@ -88,8 +88,8 @@ inline constexpr auto member_table = [] {
       // clang-format off
       // start  beat_due drain  leave    written  refused vanished    unanswered
       {{join,   stay,    stay,  be_gone, stay,    stay,   stay,       stay}},       // absent
-      {{stay,   stay,    drain, leave,   confirm, look,   join_again, read_back}},  // joining
-      {{stay,   beat,    drain, leave,   confirm, look,   join_again, read_back}},  // live
+      {{stay,   stay,    drain, leave,   confirm, look,   lose,       read_back}},  // joining
+      {{stay,   beat,    drain, leave,   confirm, look,   lose,       read_back}},  // live
       {{stay,   stay,    stay,  stay,    be_gone, look,   be_gone,    read_back}},  // leaving
       {{stay,   stay,    stay,  stay,    stay,    stay,   stay,       stay}},       // gone
       {{stay,   stay,    stay,  be_gone, stay,    stay,   stay,       stay}},       // lost
@@ -182,8 +182,10 @@ class member_machine {
       case member_rule::look:
         look(event, effects);
         break;
-      case member_rule::join_again:
-        write(event, effects, effects_kind::create);
+      case member_rule::lose:
+        is_writing_ = false;
+        state_ = member_state::lost;
+        effects.is_lost = true;
         break;
       case member_rule::read_back:
         effects.reads_back = true;

@@ -1319,6 +1319,17 @@ class processing {
     if (found) co_return result<void>{};
     if (found.error().code != errc::not_found) co_return unexpected{found.error()};
 
+    std::string const leases = ids_.leases();
+    ++counters_.lists;
+    auto listed = co_await store_.list(leases, request());
+    co_await strand_.enter();
+    if (!listed) co_return unexpected{listed.error()};
+    if (!listed->empty()) {
+      auto marking = mark_leases_made();
+      result<void> const marked = co_await std::move(marking);
+      co_return marked;
+    }
+
     feed_request<token_type> asked;
     asked.start = options_.start;
     asked.mode = options_.mode;
@@ -1355,12 +1366,20 @@ class processing {
     co_await strand_.enter();
     if (!created && created.error().code != errc::already_exists)
       co_return unexpected{created.error()};
-    std::string const first = layout_record{1}.to_text();
-    auto marked = co_await store_.create(layout, first, request());
+    auto marking = mark_leases_made();
+    result<void> const marked = co_await std::move(marking);
+    if (marked && created) tell(processor_event_kind::leases_made);
+    co_return marked;
+  }
+  // From here on nobody makes them anew.
+  task<result<void>> mark_leases_made() {
+    std::string const id = ids_.layout();
+    std::string const body = layout_record{1}.to_text();
+    ++counters_.writes;
+    auto marked = co_await store_.create(id, body, request());
     co_await strand_.enter();
     if (!marked && marked.error().code != errc::already_exists)
       co_return unexpected{marked.error()};
-    if (created) tell(processor_event_kind::leases_made);
     co_return result<void>{};
   }
   continuation start_of_leases() const {
@@ -1381,6 +1400,7 @@ class processing {
       instant next = full_at;
       if (poll != instant::duration::zero()) next = (std::min)(next, in(jittered(poll)));
       if (wants_list_) next = (std::min)(next, in(std::chrono::milliseconds{20}));
+      if (expects_leases_) next = (std::min)(next, in(std::chrono::milliseconds{250}));
       if (settles_at_ > now()) next = (std::min)(next, settles_at_);
       look_at_ = next;
       is_look_due_ = false;
@@ -1509,6 +1529,8 @@ class processing {
   // Writes into the records of members who were silent for too long that their sessions are over.
   task<bool> fence_the_silent() {
     bool has_fenced = false;
+    // Leases that are held by themselves run out by themselves.
+    if (terms_.liveness == liveness::per_lease) co_return false;
     std::vector<session_id> silent;
     for (auto const& [session, known] : members_) {
       bool const is_over =
@@ -1519,7 +1541,6 @@ class processing {
       if (known.watch.is_absent && !owns_something(session)) continue;
       silent.push_back(session);
     }
-    if (terms_.liveness == liveness::per_lease && silent.empty()) co_return false;
     for (session_id const session : silent) {
       auto const known = members_[session];
       std::string const id = ids_.member(session);
@@ -1549,6 +1570,23 @@ class processing {
     }
     if (has_fenced) bump_layout();
     co_return has_fenced;
+  }
+  // Records of members who are gone for good, and own nothing any more.
+  task<> remove_the_gone() {
+    for (auto const& [session, known] : std::map{members_}) {
+      if (session == terms_.session || !known.watch.is_seen || known.watch.is_absent) continue;
+      bool is_gone = known.watch.phase == member_phase::fenced;
+      if (known.watch.phase == member_phase::away)
+        is_gone = now() >= instant_after(known.watch.since, 2 * options_.place_kept_for);
+      // Where sessions say nothing of leases nobody fences them.
+      if (terms_.liveness == liveness::per_lease && is_overdue(session)) is_gone = true;
+      if (!is_gone || owns_something(session)) continue;
+      std::string const id = ids_.member(session);
+      ++counters_.writes;
+      auto const removed = co_await store_.remove(id, known.version, request());
+      co_await strand_.enter();
+      if (removed) members_[session].watch.miss(now());
+    }
   }
   bool owns_something(session_id session) const {
     return std::any_of(leases_.begin(), leases_.end(), [&](auto const& entry) {
@@ -1589,8 +1627,17 @@ class processing {
       seen_record const seen{*std::move(record), stored.version};
       step(one, {.kind = facts_kind::listed}, &seen);
     }
-    for (auto const& one : all_leases())
+    for (auto const& one : all_leases()) {
       if (!one->is_listed) look_at_record(one);
+      // An owner that has no record was here before, or has never been.
+      auto const owner = one->record.facts.owner;
+      if (!owner || owner == terms_.session || owner == departed_session) continue;
+      auto& known = members_[owner];
+      if (known.watch.is_seen) continue;
+      known.watch.session = owner;
+      known.watch.held_for = one->record.facts.held_for;
+      known.watch.miss(now());
+    }
   }
   void look_at_record(lease_ptr const& one) {
     if (one->is_looking) return;
@@ -1647,6 +1694,8 @@ class processing {
     }
     auto filling = fill_holes();
     co_await std::move(filling);
+    auto tidying = remove_the_gone();
+    co_await std::move(tidying);
     if (has_changed) bump_layout();
   }
   // Ranges that are nobody's: their records were removed by hand. They are made anew where they
@@ -1717,14 +1766,20 @@ class processing {
     if (terms_.session_until == instant{} || member_.state() != member_state::live) return;
     settles_at_ = instant{};
     if (!is_stopping_) {
-      // Who has come waits a little for others that are coming.
-      instant const settled =
-          instant_after((std::max)(last_joined_at_, joined_at_), options_.settle_window);
-      instant const at_last = instant_after(joined_at_, options_.lease_acquire_interval);
-      if (now() < settled && now() < at_last) {
-        settles_at_ = (std::min)(settled, at_last);
-        wants_list_ = true;
-        return;
+      // Who has come waits a little for others that are coming, and so do all others.
+      instant const last = (std::max)(last_joined_at_, joined_at_);
+      instant const settled = instant_after(last, options_.settle_window);
+      if (now() >= settled) {
+        unsettled_since_.reset();
+      } else {
+        if (!unsettled_since_) unsettled_since_ = now();
+        instant const at_last = instant_after(*unsettled_since_, options_.lease_acquire_interval);
+        if (now() < at_last) {
+          settles_at_ = (std::min)(settled, at_last);
+          wants_leases_ = true;
+          has_moves_ = true;
+          return;
+        }
       }
     }
     std::vector<planned_member> members;
@@ -1753,14 +1808,14 @@ class processing {
       bool const is_obsolete = std::find(obsolete_.begin(), obsolete_.end(), id) != obsolete_.end();
       if (facts.phase != lease_phase::open || is_obsolete || state == lease_state::ended) continue;
       std::uint32_t owner = kept_lease;
-      if (state == lease_state::acquiring || state == lease_state::active) {
-        owner = 0;
+      if (state == lease_state::acquiring || state == lease_state::active ||
+          state == lease_state::draining || state == lease_state::drained) {
+        owner = 0;  // what is on its way to somebody counts here until it is there
       } else if (is_own(state)) {
         owner = kept_lease;
       } else if (!facts.owner) {
-        owner = is_place_kept(facts.place) ? kept_lease : free_lease;
-        if (owner == kept_lease && facts.place == place_ && !is_stopping_)
-          step(one, {.kind = facts_kind::wanted});
+        owner = owner_of_place(facts.place, index);
+        if (owner == 0 && !is_stopping_) step(one, {.kind = facts_kind::wanted});
       } else if (may_be_taken(*one)) {
         owner = free_lease;
       } else if (auto const found = index.find(facts.owner); found != index.end()) {
@@ -1778,8 +1833,10 @@ class processing {
         {.by = options_.balance_by, .most_moves_of_donor = options_.most_moves_of_donor});
     has_moves_ = !moves.empty();
     std::vector<plan_move> const own{moves.begin(), moves.end()};
+    expects_leases_ = false;
     for (auto const& move : own) {
       auto const& one = which[move.lease];
+      if (move.to == 0 && move.from != free_lease) expects_leases_ = true;
       if (move.to == 0) {
         if (move.from == free_lease)
           step(one, {.kind = facts_kind::wanted, .other = one->record.facts.owner});
@@ -1791,20 +1848,27 @@ class processing {
   // Whether the owner of a lease cannot be active any more.
   bool may_be_taken(lease const& one) const {
     auto const& facts = one.record.facts;
-    if (is_fenced(facts.owner)) return true;
-    if (terms_.liveness == liveness::per_session && !facts.is_detached) return false;
+    if (terms_.liveness == liveness::per_session) {
+      if (is_fenced(facts.owner)) return true;
+      if (!facts.is_detached) return false;
+    }
     auto const wait = wait_before_taking(facts.held_for, terms_.rate_bound_ppm);
     return now() >= instant_after(one.machine.situation().since, wait);
   }
-  bool is_place_kept(std::uint64_t place) const {
-    if (place == 0) return false;
-    return std::any_of(members_.begin(), members_.end(), [&](auto const& entry) {
-      auto const& known = entry.second;
-      if (known.record.place != place || known.watch.is_absent) return false;
-      if (known.watch.phase == member_phase::away)
-        return now() < instant_after(known.watch.since, options_.place_kept_for);
-      return known.watch.phase == member_phase::live && !is_overdue(entry.first);
-    });
+  // Whose a lease is that waits for who takes a place.
+  std::uint32_t owner_of_place(std::uint64_t place,
+                               std::map<session_id, std::uint32_t> const& index) const {
+    if (place == 0) return free_lease;
+    if (place == place_) return 0;
+    std::uint32_t owner = free_lease;
+    for (auto const& [session, known] : members_) {
+      if (known.record.place != place || known.watch.is_absent) continue;
+      if (auto const found = index.find(session); found != index.end()) return found->second;
+      bool const is_kept = known.watch.phase == member_phase::away &&
+                           now() < instant_after(known.watch.since, options_.place_kept_for);
+      if (is_kept) owner = kept_lease;
+    }
+    return owner;
   }
   // Takes over the place of somebody who has left it, if there is one.
   task<> take_a_place() {
@@ -1943,6 +2007,7 @@ class processing {
   instant joined_at_{};
   instant last_joined_at_{};
   instant settles_at_{};
+  std::optional<instant> unsettled_since_{};
 
   std::map<std::string, lease_ptr, std::less<>> leases_{};
   std::vector<std::string> obsolete_{};
@@ -1958,6 +2023,7 @@ class processing {
   bool wants_bump_ = false;
   bool is_bumping_ = false;
   bool has_moves_ = false;
+  bool expects_leases_ = false;
   planner planner_{};
 
   bool is_stopping_ = false;
