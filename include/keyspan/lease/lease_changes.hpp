@@ -72,6 +72,15 @@ bool covers(std::vector<cursor<Token>>& parts, token_range<Token> const& range) 
 
 }  // namespace detail
 
+/// Whether a record is of a range that is to have no lease: it has ended, and nothing came of it.
+/// Where a child cannot be made any more, because a range that it was to cover was split or merged
+/// otherwise meanwhile, such a record in its place makes sure that nobody makes it, and its parents
+/// can be opened again.
+template <token Token>
+[[nodiscard]] bool is_void(lease_record<Token> const& record) {
+  return record.facts.phase == lease_phase::ended && record.children.empty();
+}
+
 /// The leases that are to be created: those which ended ones name as their children, which have no
 /// record, and all parents of which have ended. Each stands where its parents stood, piece by
 /// piece, in the latest of their epochs, and is nobody's. Its stamp is the creator's to choose.
@@ -151,6 +160,7 @@ template <token Token>
   upper_end<Token> covered = whole.lower();
   for (std::size_t const i : detail::by_range(records)) {
     auto const& range = records[i].range;
+    if (is_void(records[i])) continue;
     if (covered.is_space_end()) break;
     if (covered < range.lower() && range.lower() < whole.upper())
       holes.push_back({covered.at(), range.lower()});

@@ -222,6 +222,7 @@ class processing {
     // What is not written yet.
     std::optional<lease_attempts> attempts{};
     std::string halted{};
+    std::optional<instant> ended_since{};
     bool is_listed = false;
     std::optional<std::uint64_t> lag{};
   };
@@ -1681,6 +1682,13 @@ class processing {
     for (std::size_t const i : removed) {
       auto const& one = all[i];
       if (is_own(one->machine.state())) continue;
+      // What makes a child impossible stays until whoever may still try to create it has given up.
+      if (is_void(one->record)) {
+        if (!one->ended_since) one->ended_since = now();
+        wants_leases_ = true;
+        auto const wait = wait_before_taking(terms_.hold, terms_.rate_bound_ppm);
+        if (now() < instant_after(*one->ended_since, wait)) continue;
+      }
       ++counters_.writes;
       auto answer = co_await store_.remove(one->id, one->version, request());
       co_await strand_.enter();
@@ -1692,12 +1700,68 @@ class processing {
       leases_.erase(one->id);
       has_changed = true;
     }
+    auto reopening = reopen_the_stuck(records, created, removed);
+    co_await std::move(reopening);
     auto filling = fill_holes();
     co_await std::move(filling);
     auto tidying = remove_the_gone();
     co_await std::move(tidying);
     if (has_changed) bump_layout();
   }
+  // A range that was merged while another one of the merge was split, or merged otherwise, waits
+  // for a child that will never be. It is opened again, so that who takes it looks anew. Before,
+  // the child is made impossible: whoever creates its record first decides, for good.
+  task<> reopen_the_stuck(std::vector<record_type> const& records,
+                          std::vector<record_type> const& created,
+                          std::vector<std::size_t> const& removed) {
+    auto const wait = wait_before_taking(terms_.hold, terms_.rate_bound_ppm);
+    auto const all = all_leases();
+    for (auto const& one : all) {
+      auto const& record = one->record;
+      if (record.facts.phase != lease_phase::ended || is_own(one->machine.state())) {
+        one->ended_since.reset();
+        continue;
+      }
+      if (!one->ended_since) one->ended_since = now();
+      if (record.children.size() != 1) continue;
+      auto const range = record.children.front();
+      auto const is_of_range = [&](record_type const& other) { return other.range == range; };
+      bool const is_waiting = std::none_of(records.begin(), records.end(), is_of_range) &&
+                              std::none_of(created.begin(), created.end(), is_of_range);
+      bool const is_old = std::any_of(removed.begin(), removed.end(), [&](std::size_t i) {
+        return records[i].range == record.range;
+      });
+      if (!is_waiting || is_old || range == record.range) continue;
+      wants_leases_ = true;
+      if (now() < instant_after(*one->ended_since, wait)) continue;
+
+      record_type none{range};
+      none.facts = {
+          .phase = lease_phase::ended, .stamp = {terms_.session, draw()}, .held_for = terms_.hold};
+      none.position = record.position;
+      none.position.parts = {cursor<token_type>{range, from_beginning}};
+      std::string const id = ids_.lease(source_.scheme().name(), range);
+      std::string const body = none.to_text();
+      ++counters_.writes;
+      auto const blocked = co_await store_.create(id, body, request());
+      co_await strand_.enter();
+      wants_list_ = true;
+      if (!blocked) continue;
+
+      record_type opened = one->record;
+      opened.facts.phase = lease_phase::open;
+      opened.facts.stamp = {terms_.session, draw()};
+      opened.children.clear();
+      std::string const again = opened.to_text();
+      ++counters_.writes;
+      auto const done = co_await store_.replace(one->id, again, one->version, request());
+      co_await strand_.enter();
+      if (done) tell(processor_event_kind::reopened, one.get());
+      look_at_record(one);
+      bump_layout();
+    }
+  }
+
   // Ranges that are nobody's: their records were removed by hand. They are made anew where they
   // stood, as far as somebody remembers, and from the start where nobody does; not before the last
   // owner has stopped, and has had the time to say where it stood.

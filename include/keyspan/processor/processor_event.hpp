@@ -15,23 +15,24 @@ namespace keyspan {
 
 /// What happened.
 enum class processor_event_kind : std::uint8_t {
-  joined,           ///< the host takes part
-  left,             ///< it does no more
-  session_lost,     ///< others have fenced it, after it was silent: it joins anew
-  member_fenced,    ///< it has fenced another host, which was silent
-  leases_made,      ///< the first host has made the leases of all ranges
-  acquired,         ///< a lease is this host's, and its handler is open
-  checkpointed,     ///< the position of a lease was written
-  handed_over,      ///< a lease is another host's
-  released,         ///< a lease is nobody's
-  lost,             ///< a lease is another host's, or may be
-  ended,            ///< the range of a lease was split or merged
-  created,          ///< a lease takes the place of those that ended
-  removed,          ///< the record of an ended lease was removed
-  restored,         ///< a record that somebody had removed was made anew
-  paused,           ///< a lease is not handled any more for now
-  resumed,          ///< it is again
-  reset,            ///< a lease is read from another position
+  joined,         ///< the host takes part
+  left,           ///< it does no more
+  session_lost,   ///< others have fenced it, after it was silent: it joins anew
+  member_fenced,  ///< it has fenced another host, which was silent
+  leases_made,    ///< the first host has made the leases of all ranges
+  acquired,       ///< a lease is this host's, and its handler is open
+  checkpointed,   ///< the position of a lease was written
+  handed_over,    ///< a lease is another host's
+  released,       ///< a lease is nobody's
+  lost,           ///< a lease is another host's, or may be
+  ended,          ///< the range of a lease was split or merged
+  created,        ///< a lease takes the place of those that ended
+  removed,        ///< the record of an ended lease was removed
+  reopened,  ///< a lease that has ended is open again: what was to come of it cannot be any more
+  restored,  ///< a record that somebody had removed was made anew
+  paused,    ///< a lease is not handled any more for now
+  resumed,   ///< it is again
+  reset,     ///< a lease is read from another position
   handler_failed,   ///< a batch was tried, and failed
   parked,           ///< a change was given to the handler's `park`
   halted,           ///< a lease is paused because a batch failed too often
@@ -42,12 +43,18 @@ enum class processor_event_kind : std::uint8_t {
 
 /// The enumerator's own name: "acquired".
 constexpr std::string_view name_of(processor_event_kind kind) {
-  constexpr std::string_view names[]{
-      "joined",          "left",          "session_lost",   "member_fenced", "leases_made",
-      "acquired",        "checkpointed",  "handed_over",    "released",      "lost",
-      "ended",           "created",       "removed",        "restored",      "paused",
-      "resumed",         "reset",         "handler_failed", "parked",        "halted",
-      "handler_overdue", "source_failed", "store_failed"};
+  constexpr std::string_view names[]{"joined",         "left",
+                                     "session_lost",   "member_fenced",
+                                     "leases_made",    "acquired",
+                                     "checkpointed",   "handed_over",
+                                     "released",       "lost",
+                                     "ended",          "created",
+                                     "removed",        "reopened",
+                                     "restored",       "paused",
+                                     "resumed",        "reset",
+                                     "handler_failed", "parked",
+                                     "halted",         "handler_overdue",
+                                     "source_failed",  "store_failed"};
   auto const at = static_cast<std::size_t>(kind);
   expects(at < std::size(names), "a processor_event_kind is one of the enumerators");
   return names[at];
