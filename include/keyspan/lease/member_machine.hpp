@@ -136,6 +136,10 @@ struct member_effects {
 /// built on the record as it was read or written last, and at most one is in flight.
 class member_machine {
  public:
+  member_machine() = default;
+  /// Goes on counting behind `beat`.
+  constexpr explicit member_machine(std::uint64_t beat) : beat_{beat} {}
+
   constexpr member_state state() const noexcept { return state_; }
   /// Until when the session holds, by the host's clock; `instant{}` before it was confirmed.
   constexpr instant holds_until() const noexcept { return until_; }

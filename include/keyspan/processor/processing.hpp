@@ -432,26 +432,26 @@ class processing {
       for (auto const& one : all_leases()) step(one, {.kind = facts_kind::session_beaten});
       changed_.notify();
     }
-    if (effects.is_lost) {
-      tell(processor_event_kind::session_lost);
-      terms_.session_until = instant{};
-      for (auto const& one : all_leases()) step(one, {.kind = facts_kind::session_lost});
-      changed_.notify();
-      group_.spawn(join_anew());
-    }
+    if (effects.is_lost) lose_session();
     if (effects.creates || effects.writes || effects.removes)
       group_.spawn(write_member(effects, terms_.session));
     if (effects.reads_back) group_.spawn(read_member_back(member_.beat(), terms_.session));
     if (member_.state() == member_state::gone) changed_.notify();
   }
-  // Under another name, once nothing is left of the first.
-  task<> join_anew() {
-    while (!is_over_ && has_work()) co_await changed_.wait();
-    if (is_over_ || is_stopping_) co_return;
-    terms_.session = session_id{draw() | 1};
-    member_ = member_machine{};
+  // Joins anew: where sessions vouch for leases, under another name, since others may hold the
+  // first one for over for ever.
+  void lose_session() {
+    tell(processor_event_kind::session_lost);
+    terms_.session_until = instant{};
     member_version_.clear();
-    step_member({.kind = member_event_kind::start});
+    std::uint64_t const beat = member_.beat();
+    if (terms_.liveness == liveness::per_session) {
+      for (auto const& one : all_leases()) step(one, {.kind = facts_kind::session_lost});
+      terms_.session = session_id{draw() | 1};
+    }
+    member_ = member_machine{beat};
+    changed_.notify();
+    if (!is_stopping_) step_member({.kind = member_event_kind::start});
   }
   bool has_work() const {
     return std::any_of(leases_.begin(), leases_.end(), [](auto const& entry) {
@@ -906,6 +906,7 @@ class processing {
   task<> serve(lease_ptr one, std::shared_ptr<reading> work) {
     bool is_open = true;
     if constexpr (has_open<Handler, lease_info<token_type>>) {
+      is_open = false;
       for (std::uint32_t tries = 1; !work->is_closing; ++tries) {
         co_await strand_.leave();
         auto opening = outcome_of([&]() -> decltype(auto) { return handler_.open(work->info); });
@@ -920,9 +921,8 @@ class processing {
         auto waiting = pause_for(delay_behind(tries), work->asking.token());
         co_await std::move(waiting);
       }
-      is_open = is_open && !work->is_closing;
     }
-    if (is_open || !has_open<Handler, lease_info<token_type>>) {
+    if (is_open) {
       work->at_work = 1 + work->lanes.size();
       group_.spawn(fetch(one, work));
       for (std::size_t lane = 0; lane < work->lanes.size(); ++lane)
@@ -1762,7 +1762,9 @@ class processing {
     }
   }
 
-  // Ranges that are nobody's: their records were removed by hand. They are made anew where they
+  // Ranges that are nobody's: their records were removed by hand. Epochs of records that are made
+  // anew lie beyond all that somebody may have had of whom nobody knows: each takes a step of 2^32,
+  // and the layout's number goes up with each. They are made anew where they
   // stood, as far as somebody remembers, and from the start where nobody does; not before the last
   // owner has stopped, and has had the time to say where it stood.
   task<> fill_holes() {
@@ -1805,7 +1807,7 @@ class processing {
                 [](auto const& a, auto const& b) { return a.range < b.range; });
       fresh.facts = {.is_detached = true,
                      .owner = departed_session,
-                     .epoch = std::uint64_t{1} << 32,
+                     .epoch = (layout_number_ + 1) << 32,
                      .held_for = terms_.hold};
       made.push_back(std::move(fresh));
     }
