@@ -24,6 +24,7 @@
 #include <keyspan/lease/lease_changes.hpp>
 #include <keyspan/lease/lease_record.hpp>
 #include <keyspan/lease/memory_store.hpp>
+#include <keyspan/processor/lease_control.hpp>
 #include <keyspan/processor/processor.hpp>
 #include <keyspan/transport/faulty.hpp>
 #include <keyspan/transport/memory_container.hpp>
@@ -275,6 +276,7 @@ class fleet {
         failing{in.declare_fault("handlers fail", 100)},
         slowing{in.declare_fault("handlers are slow", 100)},
         erasing{in.declare_fault("records are removed", 100)},
+        steering{in.declare_fault("people steer", 100)},
         truth{keyspan::cosmos_v2,
               definition(),
               {.name = "notes",
@@ -426,6 +428,7 @@ class fleet {
   sim::fault& failing;
   sim::fault& slowing;
   sim::fault& erasing;
+  sim::fault& steering;
   keyspan::manual_clock clock{};
   container truth;
   store_type store{clock};
@@ -441,6 +444,9 @@ class fleet {
   std::uint64_t effects = 0;
   std::uint64_t refused = 0;
   bool was_erased = false;
+  bool is_quiet = false;  // nothing is written any more
+  bool is_done = false;   // nor acknowledged
+  std::uint64_t resets = 0;
   instant rests_since = (instant::max)();
   std::size_t writes_at_rest = 0;
   struct begun {
@@ -566,6 +572,11 @@ void fleet::see_write(keyspan::store_write const& one) {
            " goes from ", was.epoch, " to ", is.epoch);
     demand(is.owner == was.owner || !is.owner || is.epoch == was.epoch + 1, "I2: ", one.id,
            " has a new owner in epoch ", is.epoch);
+    // I8: who lets go has closed before.
+    for (auto const& by : hosts)
+      demand(by->name != one.host || is.owner == was.owner || !by->opened.contains(one.id) ||
+                 by->opened.at(one.id).epoch != was.epoch,
+             "I8: ", by->name, " lets go of ", one.id, " before its handler is closed");
     demand(is.sequence >= was.sequence, "I4: the position of ", one.id, " goes back from ",
            was.sequence, " to ", is.sequence);
   }
@@ -611,18 +622,18 @@ void write_some(fleet& of, test::random& numbers) {
   }
 }
 
-task<> write_now_and_then(fleet& of, bool const& is_quiet) {
+task<> write_now_and_then(fleet& of) {
   auto numbers = of.w.stream("writer");
-  while (!is_quiet) {
+  while (!of.is_quiet) {
     co_await of.pass(std::chrono::milliseconds{numbers.below(1'500)});
     write_some(of, numbers);
   }
 }
 
 // What was handled is acknowledged some time later, in any order.
-task<> acknowledge_later(fleet& of, bool const& is_done) {
+task<> acknowledge_later(fleet& of) {
   auto numbers = of.w.stream("who acknowledges");
-  while (!is_done) {
+  while (!of.is_done) {
     co_await of.pass(50ms);
     std::vector<keyspan::acknowledgement> due;
     for (auto& [moment, done] : of.unacknowledged) {
@@ -644,6 +655,34 @@ task<> open_again(fleet& of, host& one, instant::duration time) {
   if (!one.is_crashed) one.door.open();
 }
 
+// What people do: they pause leases, resume them, and set them back.
+task<> steer(fleet& of, test::random numbers) {
+  keyspan::lease_control control{of.truth, of.store};
+  auto const parts = of.truth.partitions();
+  range_type const range = parts[static_cast<std::size_t>(numbers.below(parts.size()))].range;
+  // Where the store is gone they try again.
+  auto const until_done = [&of](auto what) -> task<> {
+    for (;;) {
+      auto doing = what();
+      auto const done = co_await std::move(doing);
+      if (done) co_return;
+      of.tell("that failed: ", name_of(done.error().code));
+      co_await of.pass(700ms);
+    }
+  };
+  if (numbers.below(3) == 0) {
+    of.tell("somebody sets ", range.to_text().view(), " back");
+    ++of.resets;
+    co_await until_done([&] { return control.reset(range, keyspan::from_beginning); });
+    co_return;
+  }
+  of.tell("somebody pauses ", range.to_text().view());
+  co_await until_done([&] { return control.pause(range, "we look into it"); });
+  co_await of.pass(std::chrono::milliseconds{numbers.below(8'000)});
+  of.tell("somebody resumes ", range.to_text().view());
+  co_await until_done([&] { return control.resume(range); });
+}
+
 // One thing after the other goes wrong.
 task<> trouble(fleet& of) {
   auto numbers = of.w.stream("trouble");
@@ -652,7 +691,7 @@ task<> trouble(fleet& of) {
     auto alive = of.alive();
     auto const parts = of.truth.partitions();
     auto const at = static_cast<std::size_t>(numbers.below(parts.size()));
-    switch (numbers.below(9)) {
+    switch (numbers.below(11)) {
       case 0:
         if (of.hosts.size() < 9) of.start_host();
         break;
@@ -713,6 +752,11 @@ task<> trouble(fleet& of) {
                          of.clock.now() + std::chrono::milliseconds{numbers.below(15'000)},
                          static_cast<keyspan::store_cut>(numbers.below(3)));
         break;
+      case 9:
+      case 10:
+        if (of.known.empty() || !of.steering.strikes()) break;
+        of.spawn(steer(of, numbers.fork()));
+        break;
       case 8:
         if (of.known.empty() || !of.erasing.strikes() || !numbers.chance(30)) break;
         {
@@ -732,10 +776,8 @@ task<> trouble(fleet& of) {
 task<> course(fleet& of) {
   auto numbers = of.w.stream("course");
   for (auto left = 1 + numbers.below(3); left > 0; --left) of.start_host();
-  bool is_quiet = false;
-  bool is_done = false;
-  of.spawn(write_now_and_then(of, is_quiet));
-  of.spawn(acknowledge_later(of, is_done));
+  of.spawn(write_now_and_then(of));
+  of.spawn(acknowledge_later(of));
   co_await trouble(of);
 
   of.w.heal();
@@ -750,8 +792,13 @@ task<> course(fleet& of) {
   if (of.alive().empty()) of.start_host();
   of.hosts.back()->view.chances({});
   co_await of.pass(5s);
-  is_quiet = true;
-  co_await of.pass(of.was_erased ? 110s : 65s);
+  of.is_quiet = true;
+  if (of.was_erased) co_await of.pass(45s);
+  // A record that was removed while its lease was paused has come back as it was.
+  keyspan::lease_control control{of.truth, of.store};
+  auto resuming = control.resume(whole_space(keyspan::cosmos_v2));
+  of.demand((co_await std::move(resuming)).has_value(), "a resumption fails");
+  co_await of.pass(65s);
 
   // I5, I9: everything was handled, and every lease is somebody's who lives.
   auto const alive = of.alive();
@@ -777,6 +824,15 @@ task<> course(fleet& of) {
   }
   of.demand(most - least <= 1, "I10: one host has ", most, " leases, and one has ", least);
 
+  // The lag of each lease is told right, whether it was handled or not.
+  auto asking = control.lag();
+  auto const lags = co_await std::move(asking);
+  of.demand(lags.has_value(), "the lag cannot be told");
+  if (lags)
+    for (auto const& one : *lags)
+      of.demand(one.changes == 0U, "the lag of ", one.lease.range.to_text().view(), " is ",
+                one.changes.value_or(0));
+
   // I11, I12: nothing moves any more, and nothing is written but what shows that hosts live.
   of.rests_since = of.clock.now();
   co_await of.pass(20s);
@@ -784,7 +840,7 @@ task<> course(fleet& of) {
   of.demand(of.writes_at_rest <= beats, "I12: at rest there were ", of.writes_at_rest,
             " writes of leases");
   of.rests_since = (instant::max)();
-  is_done = true;
+  of.is_done = true;
 
   // Those that crashed wake up in the end, far behind their deadlines, and touch nothing.
   for (auto const& one : of.hosts) {

@@ -27,6 +27,7 @@
 #include <keyspan/lease/plan.hpp>
 #include <keyspan/processor/change_batch.hpp>
 #include <keyspan/processor/change_handler.hpp>
+#include <keyspan/processor/lease_control.hpp>
 #include <keyspan/processor/lease_reading.hpp>
 #include <keyspan/processor/processor_event.hpp>
 #include <keyspan/processor/processor_options.hpp>
@@ -72,21 +73,6 @@ struct lease_status {
 };
 
 namespace detail {
-
-template <class Item>
-std::optional<std::uint64_t> lsn_of(Item const& item) {
-  if constexpr (requires {
-                  { item.lsn() } -> std::convertible_to<std::uint64_t>;
-                }) {
-    return item.lsn();
-  } else if constexpr (requires {
-                         { item.lsn } -> std::convertible_to<std::uint64_t>;
-                       }) {
-    return item.lsn;
-  } else {
-    return std::nullopt;
-  }
-}
 
 // How many children a lease has at most, so that its record stays small.
 inline constexpr std::size_t most_children = 128;

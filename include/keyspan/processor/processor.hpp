@@ -17,17 +17,30 @@
 #include <keyspan/lease/lease_ids.hpp>
 #include <keyspan/lease/lease_record.hpp>
 #include <keyspan/lease/lease_store.hpp>
+#include <keyspan/lease/session_id.hpp>
 #include <keyspan/processor/change_handler.hpp>
+#include <keyspan/processor/lease_control.hpp>
 #include <keyspan/processor/processing.hpp>
 #include <keyspan/processor/processor_event.hpp>
 #include <keyspan/processor/processor_options.hpp>
 #include <keyspan/range/token_range.hpp>
 
+#include <functional>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace keyspan {
+
+/// What a host knows.
+template <token Token>
+struct processor_status {
+  session_id session{};
+  processor_counters counters{};
+  std::vector<lease_status<Token>> leases{};
+};
 
 /// One of any number of hosts that handle the changes of a source together. They share its ranges
 /// evenly, hand them on when hosts come and go, take over what a host that died has left, and
@@ -52,18 +65,61 @@ class processor {
   /// else is tried again, and told to `on_event`.
   template <class Handler>
   task<result<void>> run(Handler& handler, stop_token stop = {}) {
-    detail::processing<Source, Store, Clock, Handler> work{source_, store_, clock_, options_,
-                                                           handler};
-    auto running = work.run(std::move(stop));
+    using work_type = detail::processing<Source, Store, Clock, Handler>;
+    static_assert(change_handler<Handler, typename work_type::batch_type>,
+                  "a handler has process(batch), or is called with one: it returns nothing, a "
+                  "result<void>, or an awaitable of one of them");
+    auto const work = std::make_shared<work_type>(source_, store_, clock_, options_, handler);
+    {
+      std::lock_guard const lock{mutex_};
+      expects(!status_, "a processor runs once at a time");
+      status_ = [weak = std::weak_ptr{work}] { return status_of(weak); };
+    }
+    auto running = work->run(std::move(stop));
     result<void> const done = co_await std::move(running);
+    {
+      std::lock_guard const lock{mutex_};
+      status_ = nullptr;
+    }
     co_return done;
   }
 
+  /// What this host knows: every lease, and how often what has happened. Empty where it does not
+  /// run. May be called from any thread.
+  task<processor_status<token_type>> status() {
+    std::function<task<processor_status<token_type>>()> ask;
+    {
+      std::lock_guard const lock{mutex_};
+      ask = status_;
+    }
+    if (!ask) co_return processor_status<token_type>{};
+    auto asking = ask();
+    co_return co_await std::move(asking);
+  }
+
+  /// All leases of all hosts, to look at and to steer.
+  lease_control<Source, Store> control() const {
+    return lease_control<Source, Store>{source_, store_, options_.lease_prefix};
+  }
+  options_type const& options() const noexcept { return options_; }
+
  private:
+  template <class Work>
+  static task<processor_status<token_type>> status_of(std::weak_ptr<Work> weak) {
+    auto const work = weak.lock();
+    if (!work) co_return processor_status<token_type>{};
+    co_await work->inside().enter();
+    processor_status<token_type> told{work->session(), work->counters(), work->status()};
+    co_await work->inside().leave();
+    co_return told;
+  }
+
   Source& source_;
   Store& store_;
   Clock& clock_;
   options_type options_;
+  std::mutex mutex_{};
+  std::function<task<processor_status<token_type>>()> status_{};
 };
 
 }  // namespace keyspan
