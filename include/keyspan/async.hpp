@@ -10,6 +10,7 @@
 #include <keyspan/async/manual_clock.hpp>
 #include <keyspan/async/ready.hpp>
 #include <keyspan/async/run_loop.hpp>
+#include <keyspan/async/steady_loop.hpp>
 #include <keyspan/async/stop_token.hpp>
 #include <keyspan/async/sync_wait.hpp>
 #include <keyspan/async/task.hpp>

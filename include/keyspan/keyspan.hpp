@@ -8,5 +8,6 @@
 #include <keyspan/key.hpp>
 #include <keyspan/lease.hpp>
 #include <keyspan/merge.hpp>
+#include <keyspan/processor.hpp>
 #include <keyspan/range.hpp>
 #include <keyspan/transport.hpp>

@@ -330,8 +330,11 @@ class fleet {
     keyspan::store_chances made;
     made.throttled = percent(throttling, 15);
     made.lost = percent(losing, 12);
-    made.late = percent(lating, 6);
-    made.twice = percent(lating, 6);
+    // What is done late, or twice, brings back what somebody has removed by hand, as it was then.
+    if (!erasing.is_on()) {
+      made.late = percent(lating, 6);
+      made.twice = percent(lating, 6);
+    }
     made.longest_lateness = 12s;
     made.delayed = percent(delaying, 90);
     made.longest_delay = 60ms;
@@ -758,7 +761,12 @@ task<> trouble(fleet& of) {
         of.spawn(steer(of, numbers.fork()));
         break;
       case 8:
-        if (of.known.empty() || !of.erasing.strikes() || !numbers.chance(30)) break;
+        // Where an ended lease is left, what comes of it is made again from there.
+        if (of.known.empty() || !of.erasing.strikes() || !numbers.chance(30) ||
+            std::any_of(of.known.begin(), of.known.end(), [](auto const& one) {
+              return one.second.facts.phase == keyspan::lease_phase::ended;
+            }))
+          break;
         {
           auto victim = of.known.begin();
           std::advance(victim, static_cast<std::ptrdiff_t>(numbers.below(of.known.size())));

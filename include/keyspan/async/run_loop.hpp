@@ -15,6 +15,8 @@
 
 namespace keyspan {
 
+class steady_loop;
+
 /// A queue of coroutines that want to go on, first in, first out. It has no thread: they go on in
 /// who calls `run` or `complete`. All members may be called from any thread, and from what runs in
 /// the loop. It outlives those who are queued, and stays where it is.
@@ -65,7 +67,7 @@ class run_loop {
   /// nobody is queued it waits for other threads to queue somebody, or to be done with `a`.
   template <awaitable A>
   detail::returned<await_result<A>> complete(A&& a) {
-    return completed(static_cast<A&&>(a),
+    return completed(static_cast<A&&>(a), nothing_ahead{},
                      [this](std::unique_lock<std::mutex>& lock) { changed_.wait(lock); });
   }
 
@@ -74,16 +76,23 @@ class run_loop {
   /// either, nothing could complete it.
   template <awaitable A>
   detail::returned<await_result<A>> complete(A&& a, manual_clock& clock) {
-    return completed(static_cast<A&&>(a), [&clock](std::unique_lock<std::mutex>& lock) {
+    auto const idle = [&clock](std::unique_lock<std::mutex>& lock) {
       lock.unlock();
       auto const moment = clock.next();
       expects(moment.has_value(), "nothing can complete it any more");
       clock.advance_to(*moment);
       lock.lock();
-    });
+    };
+    return completed(static_cast<A&&>(a), nothing_ahead{}, idle);
   }
 
  private:
+  friend steady_loop;
+
+  struct nothing_ahead {
+    void operator()(std::unique_lock<std::mutex>&) const noexcept {}
+  };
+
   // Who completes tells it here, on whatever thread.
   struct ending {
     void come() noexcept {
@@ -96,8 +105,9 @@ class run_loop {
     bool has_come = false;
   };
 
-  template <class A, class Idle>
-  detail::returned<await_result<A>> completed(A&& a, Idle idle) {
+  // Calls `ahead` before each turn and `idle` where nobody is queued, both under the lock.
+  template <class A, class Ahead, class Idle>
+  detail::returned<await_result<A>> completed(A&& a, Ahead ahead, Idle idle) {
     auto&& operation = detail::awaiter_of(static_cast<A&&>(a));
     if (!operation.await_ready()) {
       ending end{*this};
@@ -105,6 +115,7 @@ class run_loop {
       waiting.start();
       std::unique_lock lock{mutex_};
       while (!end.has_come) {
+        ahead(lock);
         if (auto const goes_on = taken()) {
           lock.unlock();
           goes_on.resume();

@@ -49,7 +49,9 @@ lease_record<Token> const* record_of(token_range<Token> const& range,
 // Adds what a parent knows of a child's range.
 template <token Token>
 void inherit(lease_record<Token>& child, lease_record<Token> const& parent) {
-  for (auto const& part : parent.position.parts)
+  // Where somebody wants it to be read from anew, that has not come to pass yet.
+  auto const& from = parent.reset ? *parent.reset : parent.position;
+  for (auto const& part : from.parts)
     if (auto const shared = intersection(part.range, child.range))
       child.position.parts.push_back({*shared, part.from});
   child.parents.push_back(parent.range);
@@ -70,6 +72,58 @@ bool covers(std::vector<cursor<Token>>& parts, token_range<Token> const& range) 
   return covered == range.upper();
 }
 
+// Of each record the stretches that records of a higher epoch cover as well, in token order, none
+// of them beginning where another one ends. They may reach beyond the record's own range.
+template <token Token>
+std::vector<std::vector<token_range<Token>>> covered_by_later(
+    std::span<lease_record<Token> const> records, std::span<std::size_t const> order) {
+  std::vector<std::vector<token_range<Token>>> stretches(records.size());
+  auto const look_at = [&](std::size_t one, std::size_t other) {
+    if (records[one].facts.epoch < records[other].facts.epoch)
+      stretches[one].push_back(records[other].range);
+  };
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    for (std::size_t j = i + 1;
+         j < order.size() && records[order[j]].range.lower() < records[order[i]].range.upper();
+         ++j) {
+      look_at(order[i], order[j]);
+      look_at(order[j], order[i]);
+    }
+  }
+  for (auto& of_one : stretches) {
+    std::sort(of_one.begin(), of_one.end());
+    std::vector<token_range<Token>> joined;
+    for (auto const& range : of_one) {
+      if (joined.empty() || joined.back().upper() < range.lower()) {
+        joined.push_back(range);
+      } else if (joined.back().upper() < range.upper()) {
+        joined.back() = {joined.back().lower(), range.upper()};
+      }
+    }
+    of_one = std::move(joined);
+  }
+  return stretches;
+}
+
+// Whether a token of the range is in one of these stretches, which are in token order.
+template <token Token>
+bool touches(std::vector<token_range<Token>> const& stretches, token_range<Token> const& range) {
+  auto const place = std::partition_point(
+      stretches.begin(), stretches.end(),
+      [&](token_range<Token> const& one) { return !(range.lower() < one.upper()); });
+  return place != stretches.end() && place->lower() < range.upper();
+}
+
+// That an ended record names a range as its child.
+template <token Token>
+struct descent {
+  token_range<Token> child;
+  std::size_t parent;  // its place among the records in the order of their ranges
+
+  friend bool operator==(descent const&, descent const&) = default;
+  friend auto operator<=>(descent const&, descent const&) = default;
+};
+
 }  // namespace detail
 
 /// Whether a record is of a range that is to have no lease: it has ended, and nothing came of it.
@@ -81,72 +135,61 @@ template <token Token>
   return record.facts.phase == lease_phase::ended && record.children.empty();
 }
 
-/// The leases that are to be created: those which ended ones name as their children, which have no
-/// record, and all parents of which have ended. Each stands where its parents stood, piece by
-/// piece, in the latest of their epochs, and is nobody's. Its stamp is the creator's to choose.
-/// Complexity: that of sorting the records.
+/// The leases that are to be created, in the order of their ranges: those which ended ones name as
+/// their children, which have no record, and all parents of which have ended. Each stands where its
+/// parents stood, piece by piece, in the latest of their epochs, and is nobody's. Its stamp is the
+/// creator's to choose. A parent whose part of the child later leases cover is none: the child has
+/// been there, and has ended since. Complexity: that of sorting the records and their children, and
+/// linear in the pairs of records that overlap.
 template <token Token>
 [[nodiscard]] std::vector<lease_record<Token>> leases_to_create(
     std::span<lease_record<Token> const> records) {
-  std::vector<lease_record<Token>> made;
   auto const order = detail::by_range(records);
-  for (auto const& first : records) {
-    if (first.facts.phase != lease_phase::ended) continue;
-    for (auto const& range : first.children) {
+  auto const later = detail::covered_by_later<Token>(records, order);
+  std::vector<detail::descent<Token>> descents;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    auto const& record = records[order[i]];
+    if (record.facts.phase != lease_phase::ended) continue;
+    for (auto const& range : record.children) {
       // One of the range from before has to go first: they would have one id.
       if (detail::record_of<Token>(range, records, order) != nullptr) continue;
-      bool const is_made = std::any_of(made.begin(), made.end(),
-                                       [&](auto const& one) { return one.range == range; });
-      if (is_made) continue;
-      lease_record<Token> child{range};
-      child.position = first.position;
-      child.position.parts.clear();
-      for (std::size_t const i : order) {
-        auto const& other = records[i];
-        bool const is_parent =
-            other.facts.phase == lease_phase::ended &&
-            std::find(other.children.begin(), other.children.end(), range) != other.children.end();
-        if (is_parent) detail::inherit(child, other);
-      }
-      if (detail::covers(child.position.parts, range)) made.push_back(std::move(child));
+      auto const own = intersection(range, record.range);
+      if (own && !detail::touches(later[order[i]], *own)) descents.push_back({range, i});
     }
+  }
+  std::sort(descents.begin(), descents.end());
+  descents.erase(std::unique(descents.begin(), descents.end()), descents.end());
+  std::vector<lease_record<Token>> made;
+  for (std::size_t i = 0; i < descents.size();) {
+    auto const range = descents[i].child;
+    lease_record<Token> child{range};
+    child.position = records[order[descents[i].parent]].position;
+    child.position.parts.clear();
+    for (; i < descents.size() && descents[i].child == range; ++i)
+      detail::inherit(child, records[order[descents[i].parent]]);
+    if (detail::covers(child.position.parts, range)) made.push_back(std::move(child));
   }
   return made;
 }
 
-/// Which of the leases are of before, and to be removed: ended ones whose whole range later ones
-/// cover, and open ones a part of whose range a later one covers. Later is what has a higher epoch:
-/// what comes of a lease has its epoch, and a higher one once it was taken. So what is of before
-/// stays so, and a list that is stale removes nothing that is needed. Open ones are of before where
-/// a store has done a write so late that what it was for had long ended; they are nobody's to take.
-/// Complexity: that of sorting the records, and linear in those that overlap.
+/// Which of the leases are of before, and to be removed, as indices that rise: ended ones whose
+/// whole range later ones cover, and open ones a part of whose range a later one covers. Later is
+/// what has a higher epoch: what comes of a lease has its epoch, and a higher one once it was
+/// taken. So what is of before stays so, and a list that is stale removes nothing that is needed.
+/// Open ones are of before where a store has done a write so late that what it was for had long
+/// ended; they are nobody's to take. Complexity: that of sorting the records, and linear in the
+/// pairs of them that overlap.
 template <token Token>
 [[nodiscard]] std::vector<std::size_t> leases_to_remove(
     std::span<lease_record<Token> const> records) {
   std::vector<std::size_t> done;
-  auto const order = detail::by_range(records);
-  std::vector<std::vector<std::size_t>> later(records.size());
-  auto const look_at = [&](std::size_t i, std::size_t other) {
-    if (records[i].facts.epoch < records[other].facts.epoch) later[i].push_back(other);
-  };
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    for (std::size_t j = i + 1;
-         j < order.size() && records[order[j]].range.lower() < records[order[i]].range.upper();
-         ++j) {
-      look_at(order[i], order[j]);
-      look_at(order[j], order[i]);
-    }
-  }
+  auto const later = detail::covered_by_later<Token>(records, detail::by_range(records));
   for (std::size_t i = 0; i < records.size(); ++i) {
-    if (later[i].empty()) continue;
-    upper_end<Token> covered = records[i].range.lower();
-    std::sort(later[i].begin(), later[i].end(),
-              [&](std::size_t a, std::size_t b) { return records[a].range < records[b].range; });
-    for (std::size_t const other : later[i])
-      if (!(covered < records[other].range.lower()))
-        covered = (std::max)(covered, records[other].range.upper());
-    if (records[i].facts.phase == lease_phase::open || !(covered < records[i].range.upper()))
-      done.push_back(i);
+    bool const is_covered = std::any_of(later[i].begin(), later[i].end(), [&](auto const& stretch) {
+      return stretch.contains(records[i].range);
+    });
+    bool const is_open = records[i].facts.phase == lease_phase::open;
+    if (is_covered || (is_open && !later[i].empty())) done.push_back(i);
   }
   return done;
 }
@@ -161,9 +204,8 @@ template <token Token>
   for (std::size_t const i : detail::by_range(records)) {
     auto const& range = records[i].range;
     if (is_void(records[i])) continue;
-    if (covered.is_space_end()) break;
-    if (covered < range.lower() && range.lower() < whole.upper())
-      holes.push_back({covered.at(), range.lower()});
+    if (covered.is_space_end() || !(range.lower() < whole.upper())) break;
+    if (covered < range.lower()) holes.push_back({covered.at(), range.lower()});
     covered = (std::max)(covered, range.upper());
   }
   if (covered < whole.upper()) holes.push_back({covered.at(), whole.upper()});

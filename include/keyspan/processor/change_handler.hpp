@@ -4,8 +4,7 @@
 //     task<result<void>> process(auto& batch) { … }            all that is needed
 //     void open(auto const& lease);  void close(auto const& lease, close_reason why);
 //     task<result<void>> park(auto& batch, error why);         what was given up
-//     std::uint64_t lane_of(change const& one);                equal ones are handled in their
-//     order
+//     std::uint64_t lane_of(change const& one);                equal ones keep their order
 //   };
 #pragma once
 

@@ -130,45 +130,66 @@ class lease_control {
   task<result<std::size_t>> pause(range_type range, std::string why) {
     if (why.empty())
       co_return fail(errc::invalid_options, "say why it is paused: whoever finds it will ask");
-    auto editing = edit(range, [&why](record_type& record) { record.paused = why; });
+    auto editing = edit(range, [&why](record_type& record) {
+      record.paused = why;
+      return true;
+    });
     co_return co_await std::move(editing);
   }
-  /// They are handled again, from where they stand.
+  /// They are handled again, from where they stand, and what was tried too often is tried anew.
   task<result<std::size_t>> resume(range_type range) {
-    auto editing = edit(range, [](record_type& record) { record.paused.clear(); });
+    auto editing = edit(range, [](record_type& record) {
+      record.paused.clear();
+      record.attempts = {};
+      return true;
+    });
     co_return co_await std::move(editing);
   }
   /// They are handled from another position on, in the next epoch: what was handled behind it comes
   /// again, what lies before it does not. A cursor has to cover them.
   /// Errors: those of the store, and of a feed that is opened there.
   task<result<std::size_t>> reset(range_type range, feed_start<token_type> start) {
-    auto listing = list();
-    auto const leases = co_await std::move(listing);
-    if (!leases) co_return unexpected{leases.error()};
-    std::size_t count = 0;
-    for (auto const& lease : *leases) {
-      if (!overlaps(lease.range, range)) continue;
-      feed_request<token_type> asked;
-      asked.start = start;
-      asked.mode = lease.position.mode;
-      asked.scope = lease.range;
-      feed<Source> part{source_, std::move(asked)};
-      auto opening = part.open_async();
-      result<void> const opened = co_await std::move(opening);
-      if (!opened) co_return unexpected{opened.error()};
-      auto position = part.cursor();
-      std::sort(position.parts.begin(), position.parts.end(),
-                [](auto const& a, auto const& b) { return a.range < b.range; });
-      auto editing =
-          edit(lease.range, [&position](record_type& record) { record.reset = position; });
-      auto const edited = co_await std::move(editing);
-      if (!edited) co_return edited;
-      count += *edited;
+    // Leases that are split or merged meanwhile are looked for once more.
+    std::vector<range_type> done;
+    for (int tries = 0; tries < most_tries; ++tries) {
+      auto listing = list();
+      auto const leases = co_await std::move(listing);
+      if (!leases) co_return unexpected{leases.error()};
+      bool is_new = false;
+      for (auto const& lease : *leases) {
+        bool const is_done = std::find(done.begin(), done.end(), lease.range) != done.end();
+        if (is_done || !overlaps(lease.range, range)) continue;
+        is_new = true;
+        auto resetting = reset_one(lease, start);
+        auto const edited = co_await std::move(resetting);
+        if (!edited) co_return edited;
+        if (*edited != 0) done.push_back(lease.range);
+      }
+      if (!is_new) break;
     }
-    co_return count;
+    co_return done.size();
   }
 
  private:
+  task<result<std::size_t>> reset_one(record_type const& lease, feed_start<token_type> start) {
+    feed_request<token_type> asked;
+    asked.start = std::move(start);
+    asked.mode = lease.position.mode;
+    asked.scope = lease.range;
+    feed<Source> part{source_, std::move(asked)};
+    auto opening = part.open_async();
+    result<void> const opened = co_await std::move(opening);
+    if (!opened) co_return unexpected{opened.error()};
+    auto position = part.cursor();
+    std::sort(position.parts.begin(), position.parts.end(),
+              [](auto const& a, auto const& b) { return a.range < b.range; });
+    auto editing = edit(lease.range, [&](record_type& record) {
+      if (record.range == lease.range) record.reset = position;
+      return record.range == lease.range;
+    });
+    co_return co_await std::move(editing);
+  }
+
   // Changes records where nobody else has meanwhile. Their stamps stay: it says nothing of whether
   // their owners live.
   template <class Change>
@@ -187,7 +208,7 @@ class lease_control {
         if (!record) co_return unexpected{record.error()};
         if (record->facts.phase != lease_phase::open || !overlaps(record->range, range)) break;
         auto const before = *record;
-        change(*record);
+        if (!change(*record)) break;
         if (*record == before) {  // also where an answer was lost
           ++count;
           break;

@@ -209,6 +209,8 @@ class processing {
     std::optional<lease_attempts> attempts{};
     std::string halted{};
     std::optional<instant> ended_since{};
+    double weight = 0;
+    instant weighed_at{};
     bool is_listed = false;
     std::optional<std::uint64_t> lag{};
   };
@@ -259,11 +261,15 @@ class processing {
    public:
     explicit stopper(stop_token stop) : stop_{std::move(stop)} {}
     void begin(completer<void> done) {
+      if (is_told_.load()) {
+        done();
+        return;
+      }
       done_.emplace(std::move(done));
       on_stop_.emplace(stop_, telling{this});
     }
     void wake() {
-      if (done_ && !is_told_.exchange(true)) (*done_)();
+      if (!is_told_.exchange(true) && done_) (*done_)();
     }
 
    private:
@@ -583,6 +589,9 @@ class processing {
   };
 
   void step(lease_ptr const& one, lease_event event, seen_record const* seen = nullptr) {
+    // Of one that was forgotten meanwhile nothing is to be heard any more.
+    auto const known = leases_.find(one->id);
+    if (known == leases_.end() || known->second != one) return;
     event.now = now();
     if (seen != nullptr) event.record = seen->record.facts;
     auto const before = one->machine.state();
@@ -646,6 +655,7 @@ class processing {
       made.position.parts = one.told_at;
     if (one.attempts) made.attempts = *one.attempts;
     if (!one.halted.empty()) made.paused = one.halted;
+    if (one.machine.situation().write != lease_write::acquire) made.weight = one.weight;
     made.facts = facts;
     made.owner_name = facts.owner == terms_.session ? options_.host_name : std::string{};
     switch (one.machine.situation().write) {
@@ -762,7 +772,7 @@ class processing {
     record_type record = record_with(one, facts);
     record.facts = facts;
     record.owner_name.clear();
-    buried_.insert_or_assign(one.id, std::move(record));
+    buried_.insert_or_assign(one.id, buried{std::move(record), now()});
     wants_list_ = true;
   }
   void bury(lease const& one) {
@@ -804,6 +814,8 @@ class processing {
     one->overdue_at = (instant::max)();
     one->told_sequence = one->record.facts.sequence;
     one->told_at = one->record.position.parts;
+    one->weight = one->record.weight;
+    one->weighed_at = now();
     if (terms_.liveness == liveness::per_lease) {
       one->next_beat = in(options_.lease_renew_interval / 2);
       rearm(one->next_beat);
@@ -1229,10 +1241,19 @@ class processing {
     work.next_checkpoint = (instant::max)();
     if (!is_wanted && !work.batches.has_news()) return;
     work.batches.clear_news();
-    static_cast<void>(work.batches.take_count());
+    weigh(*one, work.batches.take_count());
     one->told_sequence = work.batches.position();
     one->told_at = work.batches.at();
     step(one, {.kind = facts_kind::acknowledged, .sequence = one->told_sequence});
+  }
+  // Its share of the work, in changes a second, over the last minute or so.
+  void weigh(lease& one, std::size_t items) {
+    instant const at = now();
+    double const seconds = std::chrono::duration<double>(at - one.weighed_at).count();
+    one.weighed_at = at;
+    if (seconds <= 0) return;
+    double const share = seconds / (seconds + 60);
+    one.weight += (static_cast<double>(items) / seconds - one.weight) * share;
   }
   static std::optional<std::uint64_t> lag_of(reading const& work) {
     if (work.is_at_end && work.batches.open() == 0) return 0;
@@ -1279,6 +1300,16 @@ class processing {
       if (is_final) co_return made;
       tell(processor_event_kind::store_failed, nullptr, &made.error());
       auto waiting = back_off(tries, made.error());
+      co_await std::move(waiting);
+    }
+    for (int tries = 0; options_.discard_existing_leases && !is_stopping_; ++tries) {
+      lease_control<Source, Store> control{source_, store_, options_.lease_prefix};
+      auto resetting = control.reset(whole_space(source_.scheme()), options_.start);
+      auto const done = co_await std::move(resetting);
+      co_await strand_.enter();
+      if (done) break;
+      tell(processor_event_kind::store_failed, nullptr, &done.error());
+      auto waiting = back_off(tries, done.error());
       co_await std::move(waiting);
     }
     if (options_.on_stop == stop_manner::keep_place && !is_stopping_) {
@@ -1646,6 +1677,15 @@ class processing {
       child.facts.stamp = {terms_.session, draw()};
       child.facts.held_for = terms_.hold;
       std::string const id = ids_.lease(source_.scheme().name(), child.range);
+      // One that was there before has gone further: somebody has removed it by hand.
+      if (auto const found = buried_.find(id); found != buried_.end()) {
+        wants_leases_ = true;
+        auto const wait = wait_before_taking(terms_.hold, terms_.rate_bound_ppm);
+        if (now() < instant_after(found->second.since, wait)) continue;
+        auto const stamp = child.facts.stamp;
+        child = found->second.record;
+        child.facts.stamp = stamp;
+      }
       std::string const body = child.to_text();
       // What is seen now is not to be acted on much later.
       if (now() >= instant_after(began, terms_.hold)) co_return;
@@ -1678,7 +1718,8 @@ class processing {
       ++counters_.writes;
       auto answer = co_await store_.remove(one->id, one->version, request());
       co_await strand_.enter();
-      if (!answer && answer.error().code != errc::not_found) {
+      bool const is_gone = answer || answer.error().code == errc::not_found;
+      if (!is_gone || is_own(one->machine.state())) {
         look_at_record(one);
         continue;
       }
@@ -1758,22 +1799,24 @@ class processing {
     for (auto const& [id, one] : leases_) records.push_back(one->record);
     auto const whole = whole_space(source_.scheme());
     auto const holes = ranges_without_a_lease<token_type>(whole, records);
-    if (holes.empty()) buried_.clear();
+    auto const wait = wait_before_taking(terms_.hold, terms_.rate_bound_ppm);
+    std::erase_if(buried_, [&](auto const& entry) {
+      return leases_.contains(entry.first) || now() >= instant_after(entry.second.since, 8 * wait);
+    });
     if (holes != holes_) {
       holes_ = holes;
       holes_since_ = now();
     }
     if (holes.empty()) co_return;
     wants_leases_ = true;
-    auto const wait = wait_before_taking(terms_.hold, terms_.rate_bound_ppm);
     if (now() < instant_after(holes_since_, wait)) co_return;
     std::vector<record_type> made;
     for (auto const& range : holes) {
       bool is_remembered = false;
-      for (auto const& [id, record] : buried_) {
-        if (!range.contains(record.range)) continue;
+      for (auto const& [id, one] : buried_) {
+        if (!range.contains(one.record.range)) continue;
         is_remembered = true;
-        made.push_back(record);
+        made.push_back(one.record);
       }
       if (is_remembered || now() < instant_after(holes_since_, 3 * wait)) continue;
       feed_request<token_type> asked;
@@ -2063,7 +2106,11 @@ class processing {
 
   std::map<std::string, lease_ptr, std::less<>> leases_{};
   std::vector<std::string> obsolete_{};
-  std::map<std::string, record_type> buried_{};
+  struct buried {
+    record_type record;
+    instant since;
+  };
+  std::map<std::string, buried> buried_{};
   std::vector<range_type> holes_{};
   instant holes_since_{};
   std::uint64_t layout_number_ = 0;

@@ -1,0 +1,642 @@
+// test/processor/processor_test.cpp — hosts that come, go, fail, and are steered: one story each.
+// What happens when all of it happens at once is played in test/sim/fleet_world.cpp.
+#include "hosts.hpp"
+
+#include <keyspan/async/clock.hpp>
+#include <keyspan/async/manual_clock.hpp>
+#include <keyspan/async/run_loop.hpp>
+#include <keyspan/async/sync_wait.hpp>
+#include <keyspan/async/task.hpp>
+#include <keyspan/async/when_all.hpp>
+#include <keyspan/core/error.hpp>
+#include <keyspan/core/result.hpp>
+#include <keyspan/feed/continuation.hpp>
+#include <keyspan/lease/lease_facts.hpp>
+#include <keyspan/processor/processor.hpp>
+
+#include <support/check.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace std::chrono_literals;
+using keyspan::close_reason;
+using keyspan::errc;
+using keyspan::result;
+using keyspan::task;
+using kind = keyspan::processor_event_kind;
+using test::batch_type;
+using test::check;
+using test::host;
+using test::meeting;
+using test::quick_options;
+
+TEST_CASE("a host alone handles all there is, goes on with what comes, and leaves in order") {
+  meeting all;
+  all.write_some(3);
+  {
+    host ada{all, quick_options("ada")};
+    all.pass(2s);
+    CHECK(all.is_all_handled());
+    all.write_some();
+    all.pass(2s);
+    CHECK(all.is_all_handled());
+    CHECK(all.order_is_kept);
+    CHECK(all.repeated == 0);
+    CHECK(all.shares() == std::map<std::string, int>{{"ada", 4}});
+    ada.stop();
+    all.pass(1s);
+    REQUIRE(ada.is_over());
+    CHECK(ada.outcome().has_value());
+    CHECK(ada.opened == 4);
+    CHECK(ada.closed == std::vector(4, close_reason::shutdown));
+    CHECK(ada.order_of_calls_is_kept);
+  }
+  CHECK(all.shares() == std::map<std::string, int>{{"", 4}});  // nobody's
+  all.write_some();
+  host bob{all, quick_options("bob")};
+  all.pass(3s);
+  CHECK(all.is_all_handled());
+  CHECK(all.repeated == 0);
+}
+
+TEST_CASE("hosts share evenly, and who comes later is handed its share without a gap") {
+  meeting all{8};
+  host ada{all, quick_options("ada")};
+  all.pass(5s);
+  host bob{all, quick_options("bob")};
+  all.pass(5s);
+  CHECK(all.shares() == std::map<std::string, int>{{"ada", 4}, {"bob", 4}});
+  CHECK(ada.count(kind::handed_over) == 4);
+  CHECK(ada.closed == std::vector(4, close_reason::handed_over));
+  host cyd{all, quick_options("cyd")};
+  all.pass(5s);
+  auto const shares = all.shares();
+  for (auto const& [name, count] : shares) CHECK((count == 2 || count == 3));
+  CHECK(shares.size() == 3);
+  CHECK(ada.count(kind::handed_over) + bob.count(kind::handed_over) == 6);  // no move too many
+  all.write_some(2);
+  all.pass(2s);
+  CHECK(all.is_all_handled());
+  CHECK(all.repeated == 0);
+}
+
+TEST_CASE("who cannot reach the store stops by itself, before another one begins") {
+  for (auto const how : {keyspan::liveness::per_session, keyspan::liveness::per_lease}) {
+    meeting all;
+    auto options = quick_options("ada");
+    options.liveness = how;
+    host ada{all, options};
+    all.pass(5s);
+    options.host_name = "bob";
+    host bob{all, options};
+    all.pass(6s);
+    REQUIRE(all.shares() == std::map<std::string, int>{{"ada", 2}, {"bob", 2}});
+    ada.view.cut_off();
+    all.pass(7s);
+    CHECK(ada.closed.size() == 2);  // of what was handed over
+    all.pass(4s);
+    CHECK(ada.closed.size() == 4);
+    CHECK(ada.closed.back() == close_reason::lease_lost);
+    all.pass(8s);
+    CHECK(all.shares() == std::map<std::string, int>{{"bob", 4}});
+    all.write_some();
+    all.pass(2s);
+    CHECK(all.is_all_handled());
+    ada.view.heal();  // and comes back
+    all.pass(20s);
+    CHECK(all.shares() == std::map<std::string, int>{{"ada", 2}, {"bob", 2}});
+  }
+}
+
+TEST_CASE("an outage of the store that is shorter than the expiration costs no lease") {
+  meeting all;
+  host ada{all, quick_options("ada")};
+  all.pass(5s);
+  ada.view.cut_off(keyspan::store_cut::refusing);
+  all.write_some();
+  all.pass(6s);
+  CHECK(all.is_all_handled());  // reading goes on, writing waits
+  ada.view.heal();
+  all.pass(5s);
+  CHECK(ada.count(kind::lost) == 0);
+  CHECK(ada.opened == 4);
+}
+
+TEST_CASE("children go on where the parent stood, in the order of each key") {
+  meeting all{1};
+  host ada{all, quick_options("ada")};
+  host bob{all, quick_options("bob")};
+  for (int i = 0; i < 30; ++i) {
+    all.write_some(2);
+    if (i == 10) all.source.split("0");
+    if (i == 15) all.source.split(all.source.partitions().front().id);
+    if (i == 20) all.source.merge(all.source.partitions()[1].id, all.source.partitions()[2].id);
+    all.pass(300ms);
+  }
+  all.pass(10s);
+  CHECK(all.source.partitions().size() == 2);
+  CHECK(all.leases(true).size() == 2);  // those that ended are gone
+  CHECK(all.is_all_handled());
+  CHECK(all.order_is_kept);
+  CHECK(all.late == 0);
+  CHECK(all.shares() == std::map<std::string, int>{{"ada", 1}, {"bob", 1}});
+}
+
+TEST_CASE("what was split and merged while nobody ran is found when somebody does") {
+  meeting all{2};
+  {
+    host ada{all, quick_options("ada")};
+    all.write_some(2);
+    all.pass(5s);
+  }
+  all.write_some();
+  auto const [left, right] = all.source.split("0");
+  all.source.merge(right, "1");
+  all.write_some();
+  host bob{all, quick_options("bob")};
+  all.pass(20s);
+  CHECK(all.is_all_handled());
+  CHECK(all.order_is_kept);
+  CHECK(all.repeated == 0);
+  CHECK(all.leases(true).size() == 2);
+}
+
+TEST_CASE("by hand, the position follows what was acknowledged, in any order") {
+  meeting all{1};
+  std::vector<keyspan::acknowledgement> kept;
+  auto options = quick_options("ada");
+  options.checkpointing = keyspan::checkpointing::manual;
+  options.max_item_count = 4;
+  {
+    host ada{all, options, [&](host&, batch_type& batch) -> task<result<void>> {
+               kept.push_back(batch.acknowledger());
+               co_return result<void>{};
+             }};
+    all.write_some();  // four batches of four
+    all.pass(5s);
+    REQUIRE(kept.size() == 4);
+    auto const first = all.leases().front().facts.sequence;
+    kept[2]();
+    kept[1]();
+    all.pass(1s);
+    CHECK(all.leases().front().facts.sequence == first);  // the first is still open
+    kept[0]();
+    kept[0]();  // once more does nothing
+    all.pass(1s);
+    CHECK(all.leases().front().facts.sequence == first + 3);
+  }
+  CHECK(all.repeated == 0);
+  auto const before = kept.size();
+  options.host_name = "bob";
+  host bob{all, options, [&](host&, batch_type& batch) -> task<result<void>> {
+             kept.push_back(batch.acknowledger());
+             co_return result<void>{};
+           }};
+  all.pass(5s);
+  CHECK(kept.size() == before + 1);  // the one that was not acknowledged comes again
+  CHECK(all.repeated == 4);
+  kept[3]();  // of a lease that is somebody else's: nothing
+  all.pass(1s);
+}
+
+TEST_CASE("no more is read than may be handled and not acknowledged") {
+  meeting all{1};
+  auto options = quick_options("ada");
+  options.checkpointing = keyspan::checkpointing::manual;
+  options.max_item_count = 1;
+  options.most_unacknowledged = 5;
+  options.read_ahead = 2;
+  std::vector<keyspan::acknowledgement> kept;
+  host ada{all, options, [&](host&, batch_type& batch) -> task<result<void>> {
+             kept.push_back(batch.acknowledger());
+             co_return result<void>{};
+           }};
+  all.write_some(2);
+  all.pass(5s);
+  CHECK(kept.size() == 5);
+  kept[0]();
+  all.pass(1s);
+  CHECK(kept.size() == 6);
+}
+
+TEST_CASE("while a batch is handled so many are read ahead, and no more") {
+  meeting all{1};
+  auto options = quick_options("ada");
+  options.max_item_count = 1;
+  options.read_ahead = 3;
+  bool is_held = true;
+  host ada{all, options, [&](host& self, batch_type&) -> task<result<void>> {
+             while (is_held)
+               static_cast<void>(co_await self.all.clock.wait_until(self.all.clock.now() + 100ms));
+             co_return result<void>{};
+           }};
+  all.write_some(2);
+  all.pass(4s);
+  CHECK(ada.batches == 1);
+  CHECK(all.source.reads().size() == 1 + 3);
+  is_held = false;
+  all.pass(4s);
+  CHECK(all.is_all_handled());
+}
+
+TEST_CASE("a batch that fails comes again, later each time, and then the rest") {
+  meeting all{1};
+  int failures = 3;
+  std::vector<std::uint32_t> attempts;
+  host ada{all, quick_options("ada"), [&](host&, batch_type& batch) -> task<result<void>> {
+             attempts.push_back(batch.attempt());
+             if (failures-- > 0) {
+               if (failures % 2 == 0) throw std::runtime_error{"out of order"};
+               co_return keyspan::fail(errc::handler_failed, "out of order");
+             }
+             co_return result<void>{};
+           }};
+  all.write_some();
+  all.pass(5s);
+  CHECK(attempts == std::vector<std::uint32_t>{1, 2, 3, 4});
+  CHECK(ada.count(kind::handler_failed) == 3);
+  CHECK(all.is_all_handled());
+  CHECK(all.repeated == 0);
+}
+
+TEST_CASE("a batch that was tried too often halts its lease, until somebody resumes it") {
+  meeting all{2};
+  bool is_broken = true;
+  std::string broken_book;
+  host ada{all, quick_options("ada"), [&](host&, batch_type& batch) -> task<result<void>> {
+             if (broken_book.empty()) broken_book = batch[0].book;
+             if (is_broken && std::any_of(batch.begin(), batch.end(),
+                                          [&](auto const& one) { return one.book == broken_book; }))
+               co_return keyspan::fail(errc::handler_failed, "the sink is full");
+             co_return result<void>{};
+           }};
+  all.write_some();
+  all.pass(20s);
+  CHECK(ada.count(kind::halted) == 1);
+  auto const leases = all.leases();
+  auto const halted = std::find_if(leases.begin(), leases.end(),
+                                   [](auto const& one) { return !one.paused.empty(); });
+  REQUIRE(halted != leases.end());
+  CHECK(halted->paused == "a batch failed 5 times");
+  CHECK(halted->owner_name == "ada");
+  CHECK(halted->attempts.count == 5);
+  CHECK(ada.closed == std::vector{close_reason::handler_failed});
+  all.write_some();
+  all.pass(5s);
+  CHECK(all.handled["book a"] + all.handled["book b"] + all.handled["book c"] > 0);  // others go on
+
+  is_broken = false;
+  keyspan::lease_control control{all.source, all.store};
+  CHECK(keyspan::sync_wait(control.resume(halted->range)).has_value());
+  all.pass(5s);
+  CHECK(all.is_all_handled());
+  CHECK(all.repeated == 0);
+}
+
+// A handler that can put aside what it cannot handle.
+struct parker {
+  meeting& all;
+  std::vector<int> parked{};
+  std::vector<std::size_t> sizes{};
+
+  task<result<void>> process(batch_type& batch) {
+    sizes.push_back(batch.size());
+    for (test::note const& one : batch)
+      if (one.number == 5) co_return keyspan::fail(errc::handler_failed, "five is poison");
+    for (test::note const& one : batch) all.see(one, "ada", batch.epoch());
+    co_return result<void>{};
+  }
+  void park(batch_type& batch, keyspan::error const& why) {
+    check(why.code == errc::handler_failed && batch.size() == 1);
+    parked.push_back(batch[0].number);
+    all.see(batch[0], "ada", batch.epoch());
+  }
+};
+
+TEST_CASE("what is poison is put aside change by change, and the rest goes on") {
+  meeting all{1};
+  auto options = quick_options("ada");
+  options.on_poison = keyspan::poison_manner::park;
+  options.most_attempts = 3;
+  keyspan::processor work{all.source, all.store, all.clock, options};
+  parker handler{all};
+  keyspan::stop_source stop;
+  for (int i = 0; i < 10; ++i) all.write("book a");
+  test::begun running{work.run(handler, stop.token())};
+  all.pass(10s);
+  CHECK(handler.parked == std::vector{5});
+  CHECK(handler.sizes == std::vector<std::size_t>{10, 10, 10, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1});
+  CHECK(all.is_all_handled());
+  stop.request_stop();
+  all.pass(5s);
+  CHECK(running.is_over());
+}
+
+TEST_CASE("an attempt that a host died of counts for who comes next") {
+  meeting all{1};
+  all.write_some();
+  std::vector<std::uint32_t> attempts;
+  auto const dies = [&](host& self, batch_type& batch) -> task<result<void>> {
+    attempts.push_back(batch.attempt());
+    self.view.cut_off();  // and is heard of no more
+    static_cast<void>(co_await self.all.clock.wait_until(self.all.clock.now() + 30s));
+    co_return keyspan::fail(errc::handler_failed, "dead");
+  };
+  host ada{all, quick_options("ada"), dies};
+  all.pass(2s);
+  host bob{all, quick_options("bob"), dies};
+  all.pass(25s);
+  host cyd{all, quick_options("cyd"), dies};
+  all.pass(25s);
+  CHECK(attempts == std::vector<std::uint32_t>{1, 2, 3});
+}
+
+TEST_CASE("a lease is paused, resumed and set back while its host runs") {
+  meeting all{2};
+  host ada{all, quick_options("ada")};
+  all.write_some(2);
+  all.pass(4s);
+  keyspan::lease_control control{all.source, all.store};
+  auto const whole = whole_space(keyspan::cosmos_v2);
+  CHECK(keyspan::sync_wait(control.pause(whole, "maintenance")) == result<std::size_t>{2u});
+  all.pass(3s);
+  CHECK(ada.closed == std::vector(2, close_reason::paused));
+  all.write_some();
+  all.pass(5s);
+  CHECK_FALSE(all.is_all_handled());
+  CHECK(all.shares() == std::map<std::string, int>{{"ada", 2}});  // it keeps them
+  CHECK(keyspan::sync_wait(control.resume(whole)).has_value());
+  all.pass(3s);
+  CHECK(all.is_all_handled());
+  CHECK(all.repeated == 0);
+
+  auto const epoch = all.leases().front().facts.epoch;
+  auto const sequence = all.leases().front().facts.sequence;
+  CHECK(keyspan::sync_wait(control.reset(whole, keyspan::from_beginning)).has_value());
+  all.pass(5s);
+  CHECK(all.repeated == 16 * 3);  // all of it once more
+  CHECK(all.leases().front().facts.epoch == epoch + 1);
+  CHECK(all.leases().front().facts.sequence > sequence);
+  CHECK(all.late == 0);
+}
+
+TEST_CASE("a host that keeps its place finds its leases again, and nothing moves") {
+  meeting all{6};
+  auto const keeping = [](std::string name) {
+    auto options = quick_options(std::move(name));
+    options.on_stop = keyspan::stop_manner::keep_place;
+    options.place_kept_for = 10s;
+    return options;
+  };
+  host ada{all, keeping("ada")};
+  host bob{all, keeping("bob")};
+  all.pass(5s);
+  REQUIRE(all.shares() == std::map<std::string, int>{{"ada", 3}, {"bob", 3}});
+  auto const before = all.leases();
+  bob.stop();
+  all.pass(4s);
+  REQUIRE(bob.is_over());
+  CHECK(all.shares() == std::map<std::string, int>{{"", 3}, {"ada", 3}});  // ada takes nothing
+  host cyd{all, keeping("cyd")};
+  all.pass(4s);
+  auto const after = all.leases();
+  for (std::size_t i = 0; i < before.size(); ++i)
+    CHECK(after[i].owner_name == (before[i].owner_name == "bob" ? "cyd" : "ada"));
+  CHECK(ada.count(kind::handed_over) == 0);
+
+  cyd.stop();  // and nobody comes
+  all.pass(20s);
+  CHECK(all.shares() == std::map<std::string, int>{{"ada", 6}});
+}
+
+TEST_CASE("who lets go of its leases leaves them for whoever comes first") {
+  meeting all{4};
+  auto options = quick_options("ada");
+  options.on_stop = keyspan::stop_manner::release;
+  host ada{all, options};
+  options.host_name = "bob";
+  host bob{all, options};
+  all.pass(5s);
+  ada.stop();
+  all.pass(5s);
+  CHECK(ada.count(kind::released) == 2);
+  CHECK(ada.count(kind::handed_over) == 0);
+  CHECK(all.shares() == std::map<std::string, int>{{"bob", 4}});
+}
+
+TEST_CASE("the position is written as often as the options say") {
+  for (bool const by_items : {false, true}) {
+    meeting all{1};
+    auto options = quick_options("ada");
+    options.max_item_count = 1;
+    if (by_items) {
+      options.checkpoint_frequency.items = 10;
+    } else {
+      options.checkpoint_frequency.interval = 5s;
+    }
+    host ada{all, options};
+    all.pass(2s);
+    all.write("book a");  // a first position is always written
+    all.pass(1s);
+    auto const before = ada.count(kind::checkpointed);
+    for (int i = 0; i < 25; ++i) all.write("book a");
+    all.pass(3s);
+    CHECK(all.is_all_handled());
+    CHECK(ada.count(kind::checkpointed) - before == (by_items ? 2u : 0u));
+    all.pass(5s);
+    CHECK(ada.count(kind::checkpointed) - before == (by_items ? 2u : 1u));
+  }
+}
+
+// Lanes: what has one number is handled in its order, others at the same time.
+struct in_lanes {
+  meeting& all;
+  std::set<std::string> at_work{};
+  std::size_t most = 0;
+
+  static std::uint64_t lane_of(test::note const& one) {
+    return static_cast<std::uint64_t>(one.book.back());
+  }
+  task<result<void>> process(batch_type& batch) {
+    for (test::note const& one : batch) check(at_work.insert(one.book).second || true);
+    most = std::max(most, ++busy);
+    static_cast<void>(co_await all.clock.wait_until(all.clock.now() + 100ms));
+    --busy;
+    for (test::note const& one : batch) all.see(one, "ada", batch.epoch());
+    co_return result<void>{};
+  }
+  std::size_t busy = 0;
+};
+
+TEST_CASE("lanes of one lease are handled at the same time, each key in its order") {
+  meeting all{1};
+  auto options = quick_options("ada");
+  options.lanes = 4;
+  options.max_item_count = 16;
+  keyspan::processor work{all.source, all.store, all.clock, options};
+  in_lanes handler{all};
+  keyspan::stop_source stop;
+  all.write_some(6);
+  test::begun running{work.run(handler, stop.token())};
+  all.pass(8s);
+  CHECK(handler.most == 4);
+  CHECK(all.is_all_handled());
+  CHECK(all.order_is_kept);
+  stop.request_stop();
+  all.pass(5s);
+  CHECK(running.is_over());
+}
+
+TEST_CASE("a handler that takes too long keeps its lease until it returns, and then it goes") {
+  meeting all{1};
+  bool is_held = true;
+  host ada{all, quick_options("ada"), [&](host& self, batch_type& batch) -> task<result<void>> {
+             while (is_held && !batch.stop().stop_requested())
+               static_cast<void>(co_await self.all.clock.wait_until(self.all.clock.now() + 100ms));
+             if (!is_held) co_return result<void>{};
+             static_cast<void>(co_await self.all.clock.wait_until(self.all.clock.now() + 6s));
+             co_return result<void>{};
+           }};
+  all.write_some();
+  all.pass(3s);
+  ada.stop();
+  all.pass(5s);
+  CHECK_FALSE(ada.is_over());
+  CHECK(ada.count(kind::handler_overdue) == 1);
+  all.pass(5s);
+  CHECK(ada.is_over());
+  CHECK(all.is_all_handled());
+}
+
+TEST_CASE("leases whose records somebody removes are made anew, where they stood") {
+  meeting all{2};
+  host ada{all, quick_options("ada")};
+  all.write_some(2);
+  all.pass(5s);
+  auto const before = all.leases();
+  for (auto const& one : all.store.records())
+    if (one.id.starts_with("lease.")) all.store.erase(one.id);
+  all.pass(40s);
+  auto const after = all.leases();
+  REQUIRE(after.size() == before.size());
+  CHECK(after[0].facts.epoch > before[0].facts.epoch);
+  all.write_some();
+  all.pass(3s);
+  CHECK(all.is_all_handled());
+  CHECK(all.repeated == 0);
+}
+
+TEST_CASE("from now means from when the leases were made, not from the first read") {
+  meeting all{2};
+  all.write_some();
+  for (auto& [book, count] : all.written) all.handled[book] = count;  // nobody is to see them
+  auto options = quick_options("ada");
+  options.start = keyspan::from_now;
+  host ada{all, options};
+  all.write_some();  // while it is settling
+  all.pass(5s);
+  CHECK(all.is_all_handled());
+  CHECK(all.repeated == 0);
+}
+
+TEST_CASE("existing leases can be discarded at the start") {
+  meeting all{2};
+  {
+    host ada{all, quick_options("ada")};
+    all.write_some();
+    all.pass(5s);
+  }
+  auto options = quick_options("bob");
+  options.discard_existing_leases = true;
+  host bob{all, options};
+  all.pass(5s);
+  CHECK(all.repeated == 16);
+  CHECK(all.late == 0);
+}
+
+TEST_CASE("options that contradict each other are refused before anything is touched") {
+  meeting all;
+  auto options = quick_options("ada");
+  options.lease_renew_interval = 8s;
+  host ada{all, options};
+  REQUIRE(ada.is_over());
+  REQUIRE_FALSE(ada.outcome().has_value());
+  CHECK(ada.outcome().error().code == errc::invalid_options);
+  CHECK(all.store.records().empty());
+
+  auto parking = quick_options("bob");
+  parking.on_poison = keyspan::poison_manner::park;  // a handler without park
+  host bob{all, parking};
+  REQUIRE(bob.is_over());
+  CHECK(bob.outcome().error().text.view().find("park") != std::string_view::npos);
+}
+
+TEST_CASE("a host tells what it knows, from anywhere") {
+  meeting all{2};
+  host ada{all, quick_options("ada")};
+  all.write_some();
+  all.pass(5s);
+  auto const told = keyspan::sync_wait(ada.work.status());
+  CHECK(told.session);
+  CHECK(told.leases.size() == 2);
+  CHECK(told.counters.items == 16);
+  CHECK(told.counters.acquired == 2);
+  for (auto const& one : told.leases) CHECK(one.state == keyspan::lease_state::active);
+  ada.stop();
+  all.pass(2s);
+  CHECK(keyspan::sync_wait(ada.work.status()).leases.empty());
+}
+
+TEST_CASE("at rest nothing is written but that the hosts live") {
+  meeting all{8};
+  host ada{all, quick_options("ada")};
+  host bob{all, quick_options("bob")};
+  all.write_some();
+  all.pass(10s);
+  auto const written = [&] {
+    return ada.view.asked(keyspan::store_operation::replace) +
+           bob.view.asked(keyspan::store_operation::replace);
+  };
+  auto const before = written();
+  all.pass(60s);
+  CHECK(written() - before <= 70);  // two hosts, every two seconds
+}
+
+TEST_CASE("the example of processor reads as it should") {
+  using namespace std::chrono_literals;
+  // [region: example]
+  struct word {
+    std::string text;
+  };
+  keyspan::scripted_source<word, keyspan::cosmos_v2_scheme> source{keyspan::cosmos_v2, 4};
+  keyspan::manual_clock clock;  // in a program: a loop with timers
+  keyspan::memory_store store{clock};
+
+  std::size_t words = 0;
+  auto handler = [&](auto& batch) { words += batch.size(); };
+  keyspan::stop_source stop;
+  keyspan::processor host{source, store, clock, {.start = keyspan::from_beginning}};
+
+  auto const day = [&]() -> keyspan::task<> {
+    for (int i = 0; i < 100; ++i) source.write(std::to_string(i), word{"a word"});
+    static_cast<void>(co_await keyspan::wait_for(clock, 1min));
+    stop.request_stop();
+  };
+  keyspan::run_loop loop;
+  auto both = keyspan::when_all(host.run(handler, stop.token()), day());
+  auto const [done, nothing] = loop.complete(std::move(both), clock);
+  check(done.has_value() && words == 100);
+  // [end: example]
+  static_cast<void>(nothing);
+}
+
+}  // namespace
