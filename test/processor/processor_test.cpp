@@ -451,6 +451,7 @@ TEST_CASE("the position is written as often as the options say") {
     for (int i = 0; i < 25; ++i) all.write("book a");
     all.pass(3s);
     CHECK(all.is_all_handled());
+    CAPTURE(by_items, before, ada.batches);
     CHECK(ada.count(kind::checkpointed) - before == (by_items ? 2u : 0u));
     all.pass(5s);
     CHECK(ada.count(kind::checkpointed) - before == (by_items ? 2u : 1u));
@@ -508,6 +509,7 @@ TEST_CASE("a handler that takes too long keeps its lease until it returns, and t
            }};
   all.write_some();
   all.pass(3s);
+  CHECK(ada.batches == 1);
   ada.stop();
   all.pass(5s);
   CHECK_FALSE(ada.is_over());

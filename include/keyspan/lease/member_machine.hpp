@@ -51,6 +51,26 @@ enum class member_state : std::uint8_t {
   lost,     ///< somebody has fenced it: the session never holds again
 };
 
+/// The enumerator's own name: "absent".
+constexpr std::string_view name_of(member_state state) {
+  switch (state) {
+    case member_state::absent:
+      return "absent";
+    case member_state::joining:
+      return "joining";
+    case member_state::live:
+      return "live";
+    case member_state::leaving:
+      return "leaving";
+    case member_state::gone:
+      return "gone";
+    case member_state::lost:
+      return "lost";
+  }
+  expects(false, "a member_state is one of the enumerators");
+  return {};
+}
+
 /// What a machine is told.
 enum class member_event_kind : std::uint8_t {
   start,       ///< the host begins
@@ -63,7 +83,33 @@ enum class member_event_kind : std::uint8_t {
   unanswered,  ///< nobody knows whether it did
 };
 
+/// The enumerator's own name: "start".
+constexpr std::string_view name_of(member_event_kind kind) {
+  switch (kind) {
+    case member_event_kind::start:
+      return "start";
+    case member_event_kind::beat_due:
+      return "beat_due";
+    case member_event_kind::drain:
+      return "drain";
+    case member_event_kind::leave:
+      return "leave";
+    case member_event_kind::written:
+      return "written";
+    case member_event_kind::refused:
+      return "refused";
+    case member_event_kind::vanished:
+      return "vanished";
+    case member_event_kind::unanswered:
+      return "unanswered";
+  }
+  expects(false, "a member_event_kind is one of the enumerators");
+  return {};
+}
+
+/// How many there are.
 inline constexpr std::size_t member_states = 6;
+/// How many there are.
 inline constexpr std::size_t member_events = 8;
 
 /// What a pair of a state and an event comes to.
@@ -81,6 +127,36 @@ enum class member_rule : std::uint8_t {
   read_back,  ///< read the record, to learn what became of the write
 };
 
+/// The enumerator's own name: "undecided".
+constexpr std::string_view name_of(member_rule rule) {
+  switch (rule) {
+    case member_rule::undecided:
+      return "undecided";
+    case member_rule::stay:
+      return "stay";
+    case member_rule::join:
+      return "join";
+    case member_rule::beat:
+      return "beat";
+    case member_rule::drain:
+      return "drain";
+    case member_rule::leave:
+      return "leave";
+    case member_rule::confirm:
+      return "confirm";
+    case member_rule::be_gone:
+      return "be_gone";
+    case member_rule::look:
+      return "look";
+    case member_rule::lose:
+      return "lose";
+    case member_rule::read_back:
+      return "read_back";
+  }
+  expects(false, "a member_rule is one of the enumerators");
+  return {};
+}
+
 /// What every event comes to in every state.
 inline constexpr auto member_table = [] {
   using enum member_rule;
@@ -97,14 +173,20 @@ inline constexpr auto member_table = [] {
   }};
 }();
 
-static_assert(
-    [] {
-      for (auto const& events : member_table)
-        for (member_rule const rule : events)
-          if (rule == member_rule::undecided) return false;
-      return true;
-    }(),
-    "every state of a member says what every event does");
+namespace detail {
+
+template <class Table>
+constexpr bool decides_every_event(Table const& table) {
+  for (auto const& events : table)
+    for (member_rule const rule : events)
+      if (rule == member_rule::undecided) return false;
+  return true;
+}
+
+}  // namespace detail
+
+static_assert(detail::decides_every_event(member_table),
+              "every state of a member says what every event does");
 
 /// One thing that happened.
 struct member_event {
@@ -128,8 +210,8 @@ struct member_effects {
   bool reads_back : 1 = false;
   bool is_beaten : 1 = false;  ///< the session holds for longer: tell its leases
   bool is_lost : 1 = false;    ///< the session holds no more: tell its leases
-  member_phase phase{};
-  std::uint64_t beat = 0;
+  member_phase phase{};        ///< what a write says
+  std::uint64_t beat = 0;      ///< its number, which no other write of the session has
 };
 
 /// A host's own record: a value that is told events and answers with what is to be done. A write is
@@ -141,7 +223,8 @@ class member_machine {
   constexpr explicit member_machine(std::uint64_t beat) : beat_{beat} {}
 
   constexpr member_state state() const noexcept { return state_; }
-  /// Until when the session holds, by the host's clock; `instant{}` before it was confirmed.
+  /// Until when the session holds, by the host's clock; `instant{}` before it was confirmed, and
+  /// once it is lost or gone.
   constexpr instant holds_until() const noexcept { return until_; }
   /// Whether a write is in flight.
   constexpr bool is_writing() const noexcept { return is_writing_; }
@@ -180,16 +263,13 @@ class member_machine {
         confirm(event, terms, effects);
         break;
       case member_rule::be_gone:
-        is_writing_ = false;
-        state_ = member_state::gone;
+        end(member_state::gone, effects);
         break;
       case member_rule::look:
         look(event, effects);
         break;
       case member_rule::lose:
-        is_writing_ = false;
-        state_ = member_state::lost;
-        effects.is_lost = true;
+        end(member_state::lost, effects);
         break;
       case member_rule::read_back:
         effects.reads_back = true;
@@ -231,11 +311,16 @@ class member_machine {
       write(event, effects, effects_kind::replace);
     }
   }
+  constexpr void end(member_state as, member_effects& effects) {
+    state_ = as;
+    is_writing_ = false;
+    until_ = instant{};
+    effects.is_lost = as == member_state::lost;
+  }
   constexpr void look(member_event const& event, member_effects& effects) {
     if (event.phase == member_phase::fenced) {
-      is_writing_ = false;
-      effects.is_lost = state_ != member_state::leaving;
-      state_ = state_ == member_state::leaving ? member_state::gone : member_state::lost;
+      // Who leaves has nothing left to lose.
+      end(state_ == member_state::leaving ? member_state::gone : member_state::lost, effects);
     } else if (state_ == member_state::leaving) {
       leave(event, effects);
     } else {
@@ -258,11 +343,11 @@ class member_machine {
 struct member_watch {
   session_id session{};
   member_phase phase = member_phase::live;
-  std::uint64_t beat = 0;
-  bool is_seen = false;    ///< it was looked for at all
-  bool is_absent = false;  ///< there is no record
-  instant::duration held_for{};
-  instant since{};
+  std::uint64_t beat = 0;        ///< of the latest record that was seen
+  bool is_seen = false;          ///< it was looked for at all
+  bool is_absent = false;        ///< there is no record
+  instant::duration held_for{};  ///< how long its beats let it hold, by its own clock
+  instant since{};               ///< when a change of it was seen last
 
   /// Sees the record. One from before, as a stale list shows it, changes nothing.
   constexpr void see(member_phase is, std::uint64_t at, instant::duration held, instant now) {
@@ -283,9 +368,9 @@ struct member_watch {
     since = now;
   }
   /// Whether the session cannot hold any more, by the clock of who watches: it is to be fenced
-  /// before anything of it is taken.
+  /// before anything of it is taken. Not of one that was never looked for.
   constexpr bool is_overdue(instant now, std::uint32_t rate_bound_ppm) const {
-    return now >= instant_after(since, wait_before_taking(held_for, rate_bound_ppm));
+    return is_seen && now >= instant_after(since, wait_before_taking(held_for, rate_bound_ppm));
   }
 
   friend constexpr bool operator==(member_watch const&, member_watch const&) = default;

@@ -18,6 +18,7 @@
 #include <keyspan/lease/lease_ids.hpp>
 #include <keyspan/lease/lease_record.hpp>
 #include <keyspan/lease/lease_store.hpp>
+#include <keyspan/range/cover.hpp>
 #include <keyspan/range/token_range.hpp>
 
 #include <algorithm>
@@ -26,6 +27,7 @@
 #include <cstdint>
 #include <optional>
 #include <ranges>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,9 +39,11 @@ namespace keyspan {
 template <token Token>
 struct lease_lag {
   lease_record<Token> lease;
-  /// How many changes of its range are not handled; none where the source does not number them.
-  /// Right from the first moment on, also before anything was handled and behind a split; behind a
-  /// merge it counts the changes of all of the partition.
+  /// How many changes are not handled: 0 where there is none, and nothing where there are some and
+  /// the source does not number them. It is counted in the numbers of each partition, from the
+  /// first change that is not handled to the last one: so it is right before anything was handled,
+  /// too, but counts what others of one partition have where a lease has only a part of it, or its
+  /// changes are from before a split.
   std::optional<std::uint64_t> changes{};
 };
 
@@ -91,9 +95,13 @@ class lease_control {
     }
     std::sort(all.begin(), all.end(),
               [](auto const& a, auto const& b) { return a.range < b.range; });
+    // A list may show one twice.
+    all.erase(std::unique(all.begin(), all.end(),
+                          [](auto const& a, auto const& b) { return a.range == b.range; }),
+              all.end());
     co_return all;
   }
-  /// The hosts that there are.
+  /// The hosts that there are, in the order of their sessions.
   task<result<std::vector<member_record>>> members() {
     std::string const prefix = ids_.members();
     auto const found = co_await store_.list(prefix, store_request{});
@@ -105,10 +113,15 @@ class lease_control {
       if (!record) co_return unexpected{record.error()};
       all.push_back(*std::move(record));
     }
+    std::sort(all.begin(), all.end(),
+              [](auto const& a, auto const& b) { return a.session < b.session; });
+    all.erase(std::unique(all.begin(), all.end(),
+                          [](auto const& a, auto const& b) { return a.session == b.session; }),
+              all.end());
     co_return all;
   }
 
-  /// How far behind each lease is: asks the source once for each partition of it.
+  /// How far behind each lease is: asks the source for one page of each partition of it.
   /// Errors: those of store and source.
   task<result<std::vector<lease_lag<token_type>>>> lag() {
     auto listing = list();
@@ -146,32 +159,65 @@ class lease_control {
     co_return co_await std::move(editing);
   }
   /// They are handled from another position on, in the next epoch: what was handled behind it comes
-  /// again, what lies before it does not. A cursor has to cover them.
-  /// Errors: those of the store, and of a feed that is opened there.
+  /// again, what lies before it does not. A cursor has to cover each of them, in their mode.
+  /// Errors: those of the store, and of a feed that is opened there; `gap`, `invalid_range`,
+  /// `invalid_options` and `key_mismatch` for a cursor that does not fit them; `contended` where
+  /// what takes the place of one that has ended is not there yet: ask again.
   task<result<std::size_t>> reset(range_type range, feed_start<token_type> start) {
     // Leases that are split or merged meanwhile are looked for once more.
     std::vector<range_type> done;
     for (int tries = 0; tries < most_tries; ++tries) {
-      auto listing = list();
+      auto listing = list(true);
       auto const leases = co_await std::move(listing);
       if (!leases) co_return unexpected{leases.error()};
-      bool is_new = false;
+      // Nothing is written before all positions are known to fit.
+      std::vector<std::pair<range_type, composite_cursor<token_type>>> positions;
       for (auto const& lease : *leases) {
         bool const is_done = std::find(done.begin(), done.end(), lease.range) != done.end();
-        if (is_done || !overlaps(lease.range, range)) continue;
-        is_new = true;
-        auto resetting = reset_one(lease, start);
-        auto const edited = co_await std::move(resetting);
-        if (!edited) co_return edited;
-        if (*edited != 0) done.push_back(lease.range);
+        bool const is_open = lease.facts.phase == lease_phase::open;
+        if (is_done || !is_open || !overlaps(lease.range, range)) continue;
+        auto asking = position_of(lease, start);
+        auto position = co_await std::move(asking);
+        if (!position) co_return unexpected{position.error()};
+        positions.emplace_back(lease.range, *std::move(position));
       }
-      if (!is_new) break;
+      if (positions.empty()) {
+        if (is_between(*leases, range)) break;
+        co_return done.size();
+      }
+      for (auto const& [whole, position] : positions) {
+        auto editing = edit(whole, [&whole, &position](record_type& record) {
+          if (record.range == whole) record.reset = position;
+          return record.range == whole;
+        });
+        auto const edited = co_await std::move(editing);
+        if (!edited) co_return edited;
+        if (*edited != 0) done.push_back(whole);
+      }
     }
-    co_return done.size();
+    co_return fail(errc::contended, "leases are being split or merged: ask again");
   }
 
  private:
-  task<result<std::size_t>> reset_one(record_type const& lease, feed_start<token_type> start) {
+  // Whether a lease has ended, and what takes its place is not all there.
+  static bool is_between(std::vector<record_type> const& sorted, range_type const& range) {
+    return std::any_of(sorted.begin(), sorted.end(), [&](record_type const& ended) {
+      auto const whole = intersection(ended.range, range);
+      if (ended.facts.phase == lease_phase::open || !whole) return false;
+      std::vector<range_type> others;
+      for (auto const& one : sorted)
+        if (auto const shared = intersection(one.range, *whole);
+            shared && one.facts.phase == lease_phase::open)
+          others.push_back(*shared);
+      std::sort(others.begin(), others.end());
+      auto const covered = covers_exactly(others, *whole);
+      return !covered && covered.error().code == errc::gap;
+    });
+  }
+
+  // Where the source is, at this start, for all of a lease.
+  task<result<composite_cursor<token_type>>> position_of(record_type const& lease,
+                                                         feed_start<token_type> start) {
     feed_request<token_type> asked;
     asked.start = std::move(start);
     asked.mode = lease.position.mode;
@@ -183,23 +229,31 @@ class lease_control {
     auto position = part.cursor();
     std::sort(position.parts.begin(), position.parts.end(),
               [](auto const& a, auto const& b) { return a.range < b.range; });
-    auto editing = edit(lease.range, [&](record_type& record) {
-      if (record.range == lease.range) record.reset = position;
-      return record.range == lease.range;
-    });
-    co_return co_await std::move(editing);
+    if (position.key)
+      co_return fail(errc::key_mismatch, "a lease is of all keys of its range, not of one");
+    if (position.mode != lease.position.mode)
+      co_return fail(errc::invalid_options, "the cursor is of mode ", name_of(position.mode),
+                     ", the lease of mode ", name_of(lease.position.mode));
+    auto const covered = covers_exactly(
+        position.parts, lease.range,
+        [](cursor<token_type> const& one) -> range_type const& { return one.range; });
+    if (!covered)
+      co_return fail(covered.error().code,
+                     "the cursor does not cover a lease: ", covered.error().text);
+    co_return position;
   }
 
-  // Changes records where nobody else has meanwhile. Their stamps stay: it says nothing of whether
-  // their owners live.
+  // Changes the records for which `change` says so, where nobody else has meanwhile. Their stamps
+  // stay: it says nothing of whether their owners live.
   template <class Change>
   task<result<std::size_t>> edit(range_type range, Change change) {
     std::string const leases = ids_.leases();
     auto const found = co_await store_.list(leases, store_request{});
     if (!found) co_return unexpected{found.error()};
+    std::set<std::string> seen;  // a list may show one twice
     std::size_t count = 0;
     for (auto const& listed : *found) {
-      if (ids_.kind_of(listed.id) != record_kind::lease) continue;
+      if (ids_.kind_of(listed.id) != record_kind::lease || !seen.insert(listed.id).second) continue;
       for (int tries = 0;; ++tries) {
         auto const stored = co_await store_.read(listed.id, store_request{});
         if (!stored && stored.error().code == errc::not_found) break;
@@ -220,6 +274,7 @@ class lease_control {
           ++count;
           break;
         }
+        if (done.error().code == errc::not_found) break;
         bool const is_worth_it = done.error().code == errc::precondition_failed ||
                                  done.error().code == errc::outcome_unknown;
         if (!is_worth_it || tries == most_tries) co_return unexpected{done.error()};
@@ -242,7 +297,9 @@ class lease_control {
       ++layout->number;
       std::string const body = layout->to_text();
       auto const done = co_await store_.replace(id, body, stored->version, store_request{});
-      if (done || done.error().code == errc::outcome_unknown) co_return result<void>{};
+      if (done || done.error().code == errc::outcome_unknown ||
+          done.error().code == errc::not_found)
+        co_return result<void>{};
       if (done.error().code != errc::precondition_failed || tries == most_tries)
         co_return unexpected{done.error()};
     }

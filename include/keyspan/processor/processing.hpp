@@ -487,8 +487,8 @@ class processing {
       auto const code = answer.error().code;
       if (code == errc::precondition_failed || code == errc::already_exists) {
         ++counters_.refused;
-        auto reading = read_member_back(effects.beat, session);
-        co_await std::move(reading);
+        auto asking = read_member_back(effects.beat, session);
+        co_await std::move(asking);
         co_return;
       }
       if (code == errc::not_found) {
@@ -705,8 +705,8 @@ class processing {
       auto const code = answer.error().code;
       if (code == errc::precondition_failed) {
         ++counters_.refused;
-        auto reading = read_lease(one, number, true);
-        co_await std::move(reading);
+        auto asking = read_lease(one, number, true);
+        co_await std::move(asking);
         co_return;
       }
       if (code == errc::not_found) {
@@ -1409,7 +1409,8 @@ class processing {
   task<> look_around() {
     instant full_at = now();
     while (!is_over_) {
-      bool const is_full = now() >= full_at || wants_list_;
+      bool const is_settled = settles_at_ != instant{} && now() >= settles_at_;
+      bool const is_full = now() >= full_at || wants_list_ || is_settled;
       if (is_full) full_at = in(jittered(options_.lease_acquire_interval));
       auto looking = look_once(is_full);
       co_await std::move(looking);
