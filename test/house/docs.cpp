@@ -7,6 +7,7 @@
 
 #include <keyspan/core/error.hpp>
 #include <keyspan/lease/lease_table.hpp>
+#include <keyspan/lease/member_machine.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -211,6 +212,23 @@ std::string lease_chart() {
   return text;
 }
 
+std::string member_rows() {
+  std::string text = "| |";
+  std::string line = "|---|";
+  for (std::size_t event = 0; event < keyspan::member_events; ++event) {
+    text += " `" + std::string{name_of(static_cast<keyspan::member_event_kind>(event))} + "` |";
+    line += "---|";
+  }
+  text += "\n" + line + "\n";
+  for (std::size_t state = 0; state < keyspan::member_states; ++state) {
+    text += "| `" + std::string{name_of(static_cast<keyspan::member_state>(state))} + "` |";
+    for (auto const rule : keyspan::member_table[state])
+      text += " " + (rule == keyspan::member_rule::stay ? "-" : words_of(name_of(rule))) + " |";
+    text += "\n";
+  }
+  return text;
+}
+
 std::optional<std::vector<std::string>> generated_lines(std::string_view name) {
   std::string text;
   if (name == "errc") {
@@ -219,6 +237,8 @@ std::optional<std::vector<std::string>> generated_lines(std::string_view name) {
     text = layers_table();
   } else if (name == "lease table") {
     text = lease_chart();
+  } else if (name == "member table") {
+    text = member_rows();
   } else {
     return {};
   }
@@ -312,7 +332,7 @@ void check_generated(complaints& found, page const& one) {
     auto const end = end_of_generated(one, i);
     if (!wanted) {
       found.push_back({one.file, i + 1, "nothing is generated under the name " + read->target,
-                       "the names are errc, layers and lease table"});
+                       "the names are errc, layers, lease table and member table"});
     } else if (end == one.lines.size()) {
       found.push_back(
           {one.file, i + 1, "the generated part has no end", "write <!-- end --> behind it"});

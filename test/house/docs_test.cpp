@@ -82,6 +82,10 @@ TEST_CASE("the page of lease_table.hpp shows the table as a chart of states") {
   auto const page = text_of(real_tree / "docs/reference/lease/lease_table.md");
   CHECK(page.find("<!-- generated: lease table -->") != std::string::npos);
 }
+TEST_CASE("the page of member_machine.hpp shows its table") {
+  auto const page = text_of(real_tree / "docs/reference/lease/member_machine.md");
+  CHECK(page.find("<!-- generated: member table -->") != std::string::npos);
+}
 
 TEST_CASE("a tree without pages is complained about") {
   planted_tree const tree;
@@ -261,6 +265,18 @@ TEST_CASE(
   CHECK(!stands("| always | - | - |"));
   check_only_complaint(docs_of("<!-- generated: lease table -->\n\n### unknown\n\n<!-- end -->\n"),
                        "README.md", 5, "table differs");
+}
+TEST_CASE("every state of a member stands in its table with what each event comes to") {
+  planted_tree tree;
+  build_docs(tree, "<!-- generated: member table -->\n<!-- end -->\n");
+  write_docs(tree);
+  auto const text = text_of(tree.root() / "README.md");
+  INFO(text);
+  CHECK(text.find("\n\n| | `start` | `beat_due` | ") != std::string::npos);
+  CHECK(text.find("| `live` | - | beat | drain | leave | confirm | look | lose | read back |\n") !=
+        std::string::npos);
+  CHECK(text.find("| `lost` | - | - | - | be gone | - | - | - | - |\n\n<!-- end -->\n") !=
+        std::string::npos);
 }
 TEST_CASE("every errc and what to do about it stands in the generated table") {
   planted_tree tree;

@@ -170,7 +170,7 @@ constexpr bool an_answer_to_another_write_than_the_one_in_flight_is_nobodys() {
   for (int i = 0; i < 2; ++i) {
     auto const before = ada.machine;
     for (auto const kind : {written, refused, vanished, unanswered}) {
-      for (std::uint64_t const beat : {0, 1, 3}) {
+      for (std::uint64_t const beat : {0U, 1U, 3U}) {
         member_event const late{.kind = kind, .phase = member_phase::fenced, .beat = beat};
         check(is_nothing(ada.tell(late)) && ada.machine == before);
       }
@@ -257,7 +257,7 @@ constexpr bool a_host_that_drains_says_so_as_soon_as_nothing_is_in_flight() {
 CHECK_BOTH(a_host_that_drains_says_so_as_soon_as_nothing_is_in_flight);
 
 constexpr bool a_host_that_leaves_removes_its_record_or_says_that_its_place_is_kept() {
-  for (std::uint64_t const place : {0, 5}) {
+  for (std::uint64_t const place : {0U, 5U}) {
     auto ada = living();
     ada.terms.place = place;
     ada.tell(leave);
@@ -383,7 +383,7 @@ TEST_CASE(
 constexpr instant begin{1h};
 
 constexpr bool a_session_is_overdue_when_its_record_has_not_changed_for_its_hold_and_a_margin() {
-  for (std::uint32_t const rate : {0, 1'000, 200'000}) {
+  for (std::uint32_t const rate : {0U, 1'000U, 200'000U}) {
     member_watch watch;
     watch.see(member_phase::live, 1, 60s, begin);
     auto const wait = keyspan::wait_before_taking(60s, rate);
@@ -414,7 +414,7 @@ constexpr bool a_record_that_is_seen_again_or_was_there_before_changes_nothing()
   watch.see(member_phase::live, 4, 60s, begin + 20s);
   watch.see(member_phase::fenced, 4, 60s, begin + 20s);
   check(watch == seen);
-  // Of one number both may be: a beat of its own, and somebody's fence.
+  // What says something else is news.
   watch.see(member_phase::fenced, 5, 60s, begin + 30s);
   check(watch.phase == member_phase::fenced && watch.since == begin + 30s);
   watch.see(member_phase::draining, 6, 10s, begin + 40s);

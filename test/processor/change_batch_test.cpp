@@ -152,8 +152,8 @@ TEST_CASE("views of range-v3 compose over a batch") {
   shelf all;
   auto const batch = all.batch({1, 3, 4, 8});
   auto odd = batch.items() |
-                   ranges::views::filter([](change const& one) { return one.number % 2 == 1; }) |
-                   ranges::views::transform(&change::key);
+             ranges::views::filter([](change const& one) { return one.number % 2 == 1; }) |
+             ranges::views::transform(&change::key);
   std::vector<std::string> keys;
   for (std::string const& key : odd) keys.push_back(key);
   CHECK(keys == std::vector<std::string>{"b", "d"});

@@ -157,9 +157,8 @@ TEST_CASE("whatever a handler returns, what it did is done, and what failed is t
   CHECK(done == 6);
 
   CHECK(outcome_of([]() -> result<void> { return keyspan::unexpected{full}; }).error() == full);
-  CHECK(outcome_of([]() -> task<result<void>> {
-          co_return keyspan::unexpected{full};
-        }).error() == full);
+  CHECK(outcome_of([]() -> task<result<void>> { co_return keyspan::unexpected{full}; }).error() ==
+        full);
   CHECK(outcome_of([] {
           return ready<result<void>>{result<void>{keyspan::unexpected{full}}};
         }).error() == full);

@@ -131,16 +131,13 @@ struct meeting {
 inline options_type quick_options(std::string name) {
   options_type made;
   made.host_name = std::move(name);
-  // The same each time, so that a story is always told in the same way.
-  std::uint64_t session = 0x5E55;
-  for (char const c : made.host_name) session = session * 131 + static_cast<unsigned char>(c);
-  made.session = keyspan::session_id{session};
   made.start = keyspan::from_beginning;
   made.lease_renew_interval = 2s;
   made.lease_acquire_interval = 3s;
   made.lease_expiration_interval = 10s;
   made.layout_poll_interval = 1s;
   made.settle_window = 500ms;
+  made.leaving_notice = 1s;
   made.feed_poll_delay = 500ms;
   made.store_timeout = 2s;
   made.drain_limit = 4s;
@@ -208,6 +205,10 @@ class host {
 
  private:
   options_type told(options_type options) {
+    // The same each time, so that a story is always told in the same way.
+    std::uint64_t session = 0x5E55;
+    for (char const c : options.host_name) session = session * 131 + static_cast<unsigned char>(c);
+    options.session = keyspan::session_id{session};
     options.on_event = [this](keyspan::processor_event const& event) { ++events[event.kind]; };
     return options;
   }

@@ -84,9 +84,8 @@ struct world {
 
   record_type make(range_type const& range) {
     record_type made{.range = range};
-    made.position = {.container = source.container(),
-                     .scheme = "cosmos_v2",
-                     .parts = {{range, from_beginning}}};
+    made.position = {
+        .container = source.container(), .scheme = "cosmos_v2", .parts = {{range, from_beginning}}};
     return made;
   }
   void put(record_type const& record) { store.put(id_of(record.range), record.to_text()); }
@@ -245,7 +244,7 @@ TEST_CASE("lag of a container is exact for each of its partitions") {
   for (int i = 0; i < 200; ++i) {
     std::string const article = "a" + std::to_string(i);
     REQUIRE(test::done(container.create({"r", article, i})).has_value());
-    auto const at = *keyspan::token_of(cosmos_v2, article);
+    auto const at = keyspan::token_of(cosmos_v2, article);
     for (std::size_t n = 0; n < ranges.size(); ++n)
       if (ranges[n].contains(at)) ++wanted[n];
     if (i % 20 != 0) continue;
@@ -286,8 +285,8 @@ TEST_CASE("lag behind a merge sees each of the positions that came together") {
   merged.position.parts = all.get(left).position.parts;
   merged.position.parts.push_back(
       {range_type{left.upper().at(), keyspan::space_end}, from_beginning});
-  for (auto const& one : sync_wait(lease_control{all.source, all.store}.list()).value())
-    all.store.erase(all.id_of(one.range));
+  for (auto const& one : {left, range_type{left.upper().at(), keyspan::space_end}})
+    CHECK(all.store.erase(all.id_of(one)));
   all.put(merged);
   auto const told = all.lag();
   REQUIRE(told.size() == 1);
@@ -301,7 +300,7 @@ TEST_CASE("lag of changes without numbers says only whether there are some") {
   CHECK(all.lag() == numbers{0, 0});
   std::string const key = "redmond";
   all.source.write(key, plain{key});
-  bool const is_left = part_of(all, 0).contains(*keyspan::token_of(cosmos_v2, key));
+  bool const is_left = part_of(all, 0).contains(keyspan::token_of(cosmos_v2, key));
   CHECK(all.lag() == (is_left ? numbers{std::nullopt, 0} : numbers{0, std::nullopt}));
 }
 
@@ -321,8 +320,8 @@ TEST_CASE("lag goes on over empty pages, and reads one page of one change else")
 TEST_CASE("lag follows a partition that is gone while it asks") {
   numbered_world all{1U};
   for (int i = 0; i < 9; ++i) write(all, "k" + std::to_string(i));
-  all.source.before_read([&, done = false](std::size_t) mutable {
-    if (!std::exchange(done, true)) all.source.split("0");
+  all.source.before_read([&](std::size_t number) {
+    if (number == 0) all.source.split("0");
   });
   auto const told = all.lag();
   REQUIRE(told.size() == 1);
@@ -335,9 +334,9 @@ TEST_CASE("lag tells what source and store say, and a position of another contai
   write(all, "k");
   auto const view = all.store.view("tool");
   lease_control control{all.source, view};
-  all.source.fail_next({errc::throttled, "too much"});
+  all.source.fail_next(keyspan::error{errc::throttled, "too much"});
   CHECK(sync_wait(control.lag()).error().text == "too much");
-  all.source.fail_topology({errc::unavailable, "away"});
+  all.source.fail_topology(keyspan::error{errc::unavailable, "away"});
   CHECK(sync_wait(control.lag()).error().text == "away");
   view.fail_next(errc::unavailable);
   CHECK(sync_wait(control.lag()).error().code == errc::unavailable);
@@ -432,35 +431,344 @@ TEST_CASE("steering works without a layout, and where there are no leases") {
 
 // ---- against others ----------------------------------------------------------------------------
 
+// A store where somebody may do something right before each replace.
+struct meddled_store {
+  auto list(std::string_view prefix, store_request const& request) {
+    return to->list(prefix, request);
+  }
+  auto read(std::string_view id, store_request const& request) { return to->read(id, request); }
+  auto create(std::string_view id, std::string_view body, store_request const& request) {
+    return to->create(id, body, request);
+  }
+  auto replace(std::string_view id, std::string_view body, std::string_view version,
+               store_request const& request) {
+    ++replaces;
+    if (meddle) meddle(std::string{id});
+    return to->replace(id, body, version, request);
+  }
+  auto remove(std::string_view id, std::string_view version, store_request const& request) {
+    return to->remove(id, version, request);
+  }
+
+  store_type* to;
+  std::function<void(std::string const& id)> meddle{};
+  int replaces = 0;
+};
+static_assert(keyspan::lease_store<meddled_store>);
+
 TEST_CASE("an owner who writes meanwhile loses nothing, and what was asked for is written, too") {
+  for (int times = 0; times <= 33; ++times) {
+    plain_world all{1U};
+    meddled_store store{.to = &all.store};
+    int left = times;
+    store.meddle = [&](std::string const& id) {
+      if (id == "layout" || left == 0) return;
+      --left;
+      auto record = all.get(whole);
+      ++record.facts.sequence;
+      all.put(record);
+    };
+    lease_control control{all.source, store};
+    auto const done = sync_wait(control.pause(whole, "why"));
+    auto const record = all.get(whole);
+    CHECK(record.facts.sequence == static_cast<std::uint64_t>(times));
+    if (times <= 32) {
+      CHECK(done == std::size_t{1});
+      CHECK(record.paused == "why");
+    } else {
+      CHECK(done.error().code == errc::precondition_failed);
+      CHECK(record.paused.empty());
+    }
+  }
+}
+
+TEST_CASE("others who write the layout meanwhile are not written over") {
+  for (int times : {0, 1, 5, 32, 33}) {
+    plain_world all{1U};
+    meddled_store store{.to = &all.store};
+    int left = times;
+    store.meddle = [&](std::string const& id) {
+      if (id != "layout" || left == 0) return;
+      --left;
+      all.layout(all.layout() + 1);
+    };
+    lease_control control{all.source, store};
+    auto const done = sync_wait(control.pause(whole, "why"));
+    CHECK(all.layout() == static_cast<std::uint64_t>(times) + (times <= 32 ? 2 : 1));
+    CHECK(done.has_value() == (times <= 32));
+  }
+}
+
+TEST_CASE(
+    "lost answers, late writes and writes done twice leave what was asked for, counted once") {
+  for (auto const& fault : {keyspan::store_fault{.only = store_operation::replace, .is_lost = true},
+                            keyspan::store_fault{.only = store_operation::replace, .late = 1s},
+                            keyspan::store_fault{.only = store_operation::replace, .twice = 1s}}) {
+    plain_world all{3U};
+    auto const view = all.store.view("tool");
+    lease_control control{all.source, view};
+    view.next(fault, 3);
+    CHECK(sync_wait(control.pause(whole, "why")) == std::size_t{3});
+    for (std::size_t i = 0; i < 3; ++i) CHECK(all.get(part_of(all, i)).paused == "why");
+    auto const before = all.get(part_of(all, 0));
+    all.clock.advance(10s);  // what is late comes too late
+    CHECK(all.get(part_of(all, 0)) == before);
+    CHECK(all.layout() >= 2);
+  }
+}
+
+TEST_CASE("whatever a store does by chance, what was told to be done is") {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    plain_world all{4U};
+    auto const view = all.store.view(
+        "tool",
+        {.throttled = 1, .unavailable = 1, .lost = 6, .twice = 8, .repeating = 50, .seed = seed});
+    lease_control control{all.source, view};
+    std::string const why = "why " + std::to_string(seed);
+    auto paused = sync_wait(control.pause(whole, why));
+    for (int i = 0; i < 1'000 && !paused; ++i) paused = sync_wait(control.pause(whole, why));
+    REQUIRE(paused == std::size_t{4});
+    auto reset = sync_wait(control.reset(whole, from_beginning));
+    for (int i = 0; i < 1'000 && !reset; ++i) reset = sync_wait(control.reset(whole, from_beginning));
+    REQUIRE(reset == std::size_t{4});
+    for (std::size_t i = 0; i < 4; ++i) {
+      auto const one = all.get(part_of(all, i));
+      REQUIRE(one.paused == why);
+      REQUIRE(one.reset == one.position);
+    }
+  }
+}
+
+TEST_CASE("a lease that is removed or has ended meanwhile is left alone") {
+  for (bool const is_removed : {false, true}) {
+    plain_world all{2U};
+    meddled_store store{.to = &all.store};
+    range_type const first = part_of(all, 0);
+    store.meddle = [&, done = false](std::string const& id) mutable {
+      if (id != all.id_of(first) || std::exchange(done, true)) return;
+      if (is_removed) {
+        all.store.erase(id);
+      } else {
+        auto ended = all.get(first);
+        ended.facts.phase = lease_phase::ended;
+        all.put(ended);
+      }
+    };
+    lease_control control{all.source, store};
+    CHECK(sync_wait(control.pause(whole, "why")) == std::size_t{1});
+    CHECK(all.get(part_of(all, 1)).paused == "why");
+    if (!is_removed) CHECK(all.get(first).paused.empty());
+  }
+  // The layout goes while it is written.
   plain_world all{1U};
+  meddled_store store{.to = &all.store};
+  store.meddle = [&](std::string const& id) {
+    if (id == "layout") all.store.erase(id);
+  };
+  lease_control control{all.source, store};
+  CHECK(sync_wait(control.pause(whole, "why")) == std::size_t{1});
+}
+
+TEST_CASE("what the store refuses is told, and what was done stays done") {
+  plain_world all{2U};
   auto const view = all.store.view("tool");
   lease_control control{all.source, view};
-  // Between each read and the write that follows, for so many times.
-  for (int times = 0; times <= 32; ++times) {
-    auto record = all.get(whole);
-    record.paused.clear();
-    record.facts.sequence = 0;
-    all.put(record);
-    int left = times;
-    bool is_own = false;
-    // The answer of a read is late, and the owner's write comes before it.
-    view.next({.only = store_operation::read, .after = 2ms}, 1);
-    std::optional<result<std::size_t>> done;
-    auto const run = [&]() -> keyspan::task<> {
-      auto pausing = control.pause(whole, "why");
-      done = co_await std::move(pausing);
-    };
-    static_cast<void>(is_own);
-    auto running = [](auto body, auto& out) -> keyspan::task<> {
-      auto work = body();
-      co_await std::move(work);
-      static_cast<void>(out);
-    };
-    static_cast<void>(running);
-    (void)left;
-    break;
+  for (auto const what : {store_operation::list, store_operation::read, store_operation::replace}) {
+    view.next({.only = what, .failure = keyspan::error{errc::unauthorized, "no right to"}});
+    auto const refused = sync_wait(control.pause(whole, "why"));
+    CHECK(refused.error().code == errc::unauthorized);
+    CHECK(refused.error().text == "no right to");
   }
+  view.next({.only = store_operation::list, .failure = keyspan::error{errc::throttled, "wait"}});
+  CHECK(sync_wait(control.members()).error().text == "wait");
+  view.next({.only = store_operation::read,
+             .id = "layout",
+             .failure = keyspan::error{errc::throttled, "wait"}});
+  CHECK(sync_wait(control.pause(whole, "why")).error().text == "wait");
+  for (std::size_t i = 0; i < 2; ++i) CHECK(all.get(part_of(all, i)).paused == "why");
+  CHECK(sync_wait(control.pause(whole, "why")) == std::size_t{2});
+}
+
+// ---- another position --------------------------------------------------------------------------
+
+TEST_CASE("a reset says where each lease is read from anew, whatever is asked for") {
+  plain_world all{3U};
+  auto const first = keyspan::wall_time{1'000ms};
+  all.source.set_time(first);
+  for (int i = 0; i < 30; ++i) all.source.write("k" + std::to_string(i), plain{});
+  lease_control control{all.source, all.store};
+  for (auto const& start :
+       {keyspan::feed_start<token>{from_beginning}, keyspan::feed_start<token>{from_now},
+        keyspan::feed_start<token>{keyspan::from_time{first}}}) {
+    CHECK(sync_wait(control.reset(whole, start)) == std::size_t{3});
+    for (std::size_t i = 0; i < 3; ++i) {
+      range_type const range = part_of(all, i);
+      auto const one = all.get(range);
+      REQUIRE(one.reset.has_value());
+      keyspan::feed_request<token> asked;
+      asked.start = start;
+      asked.scope = range;
+      keyspan::feed wanted{all.source, asked};
+      REQUIRE(wanted.open().has_value());
+      CHECK(*one.reset == wanted.cursor());
+      CHECK(one.position == all.make(range).position);  // until its owner heeds it
+    }
+  }
+  CHECK(all.layout() > 1);
+  // From a time, what was written since is counted as not handled.
+  CHECK(sync_wait(control.reset(part_of(all, 1), from_beginning)) == std::size_t{1});
+}
+
+TEST_CASE("a reset to a cursor takes of it what is each lease's own") {
+  plain_world all{3U};
+  for (int i = 0; i < 30; ++i) all.source.write("k" + std::to_string(i), plain{});
+  keyspan::feed reading{all.source};
+  REQUIRE(reading.open().has_value());
+  for (auto page : reading.pages())
+    if (page->nothing_new) break;
+  auto const at = reading.cursor();
+  lease_control control{all.source, all.store};
+  CHECK(sync_wait(control.reset(whole, at)) == std::size_t{3});
+  auto const leases = sync_wait(control.list());
+  for (auto const& lease : *leases) {
+    REQUIRE(lease.reset.has_value());
+    REQUIRE(lease.reset->parts.size() == 1);
+    auto const found = std::find_if(at.parts.begin(), at.parts.end(), [&](auto const& one) {
+      return one.range.contains(lease.range);
+    });
+    CHECK(lease.reset->parts.front().from == found->from);
+  }
+}
+
+TEST_CASE("a lease over several partitions is set back in each of them") {
+  plain_world all{1U};
+  all.source.split("0");
+  all.source.split("1");
+  lease_control control{all.source, all.store};
+  CHECK(sync_wait(control.reset(whole, from_now)) == std::size_t{1});
+  CHECK(all.get(whole).reset->parts.size() == 3);
+}
+
+TEST_CASE("a cursor that does not fit the leases is refused before anything is written") {
+  plain_world all{3U};
+  lease_control control{all.source, all.store};
+  auto const before = all.store.records();
+  auto at = all.make(whole).position;
+  auto const refused = [&] {
+    auto const done = sync_wait(control.reset(whole, at));
+    REQUIRE(!done.has_value());
+    CHECK(all.store.records() == before);
+    return done.error();
+  };
+  // Without the middle of the last lease.
+  range_type const last = part_of(all, 2);
+  auto const middle = *cosmos_v2.midpoint(last.lower(), last.upper());
+  at.parts = {{{whole.lower(), middle}, from_beginning}};
+  auto const gap = refused();
+  CHECK(gap.code == errc::gap);
+  CHECK(gap.text.view().find("the cursor does not cover a lease: ") == 0);
+  CHECK(!gap.text.is_cut());
+  // Of the first two alone.
+  at.parts = {{{whole.lower(), last.lower()}, from_beginning}};
+  CHECK(refused().code == errc::invalid_range);
+  // Of one key.
+  at = all.make(whole).position;
+  at.key = keyspan::partition_key{"redmond"};
+  CHECK(refused().text == "a lease is of all keys of its range, not of one");
+  // In another mode.
+  at = all.make(whole).position;
+  at.mode = keyspan::feed_mode::all_versions_and_deletes;
+  auto const mode = refused();
+  CHECK(mode.code == errc::invalid_options);
+  CHECK(mode.text ==
+        "the cursor is of mode all_versions_and_deletes, the lease of mode latest_version");
+  at = all.make(whole).position;
+  at.container = "another";
+  CHECK(refused().code == errc::wrong_container);
+}
+
+// A lease becomes two, as its owner would do it, in so many of the steps.
+void split_lease(plain_world& all, range_type const& range, int steps) {
+  auto const middle = *cosmos_v2.midpoint(range.lower(), range.upper());
+  range_type const left{range.lower(), middle};
+  range_type const right{middle, range.upper()};
+  auto ended = all.get(range);
+  ended.facts.phase = lease_phase::ended;
+  ended.children = {left, right};
+  if (steps > 0) all.put(ended);
+  if (steps > 1) all.put(all.make(left));
+  if (steps > 2) all.put(all.make(right));
+  if (steps > 3) all.store.erase(all.id_of(range));
+}
+
+TEST_CASE("what comes of a lease that is split meanwhile is set back as well") {
+  for (int const steps : {3, 4}) {
+    plain_world all{2U};
+    meddled_store store{.to = &all.store};
+    range_type const first = part_of(all, 0);
+    store.meddle = [&, done = false](std::string const& id) mutable {
+      if (id == all.id_of(first) && !std::exchange(done, true)) split_lease(all, first, steps);
+    };
+    lease_control control{all.source, store};
+    CHECK(sync_wait(control.reset(whole, from_beginning)) == std::size_t{3});
+    auto const leases = sync_wait(control.list());
+    REQUIRE(leases.has_value());  // so each has a position that covers it
+    REQUIRE(leases->size() == 3);
+    for (auto const& one : *leases) CHECK(one.reset == all.make(one.range).position);
+  }
+}
+
+TEST_CASE("a reset asks for patience while what takes a lease's place is not there") {
+  for (int const steps : {1, 2}) {
+    plain_world all{2U};
+    split_lease(all, part_of(all, 0), steps);
+    lease_control control{all.source, all.store};
+    auto const refused = sync_wait(control.reset(whole, from_beginning));
+    REQUIRE(!refused.has_value());
+    CHECK(refused.error().code == errc::contended);
+    CHECK(refused.error().text == "leases are being split or merged: ask again");
+    // Others do not have to wait for that.
+    CHECK(sync_wait(control.reset(part_of(all, 1), from_beginning)) == std::size_t{1});
+    split_lease(all, part_of(all, 0), 3);
+    CHECK(sync_wait(control.reset(whole, from_beginning)) == std::size_t{3});
+  }
+}
+
+TEST_CASE("a reset tells what source and store say") {
+  plain_world all{2U};
+  auto const view = all.store.view("tool");
+  lease_control control{all.source, view};
+  all.source.fail_topology(keyspan::error{errc::unavailable, "away"});
+  CHECK(sync_wait(control.reset(whole, from_now)).error().text == "away");
+  all.source.fail_next(keyspan::error{errc::throttled, "too much"});
+  CHECK(sync_wait(control.reset(whole, from_now)).error().text == "too much");
+  view.fail_next(errc::unavailable);
+  CHECK(sync_wait(control.reset(whole, from_now)).error().code == errc::unavailable);
+  view.next({.only = store_operation::replace,
+             .failure = keyspan::error{errc::forbidden, "only owners"}});
+  CHECK(sync_wait(control.reset(whole, from_now)).error().text == "only owners");
+  CHECK(sync_wait(control.reset(whole, from_now)) == std::size_t{2});
+}
+
+TEST_CASE("the example of lease_control reads as it should") {
+  numbered_world all{2U};
+  auto& source = all.source;
+  auto& store = all.store;
+  for (int i = 0; i < 20; ++i) write(all, "k" + std::to_string(i));
+  auto const first = part_of(all, 0);
+  all.handle(first, 1'000);
+  // [region: example]
+  keyspan::lease_control control{source, store};
+  auto const behind = keyspan::sync_wait(control.lag());
+  check(behind->size() == 2);
+  check(behind->front().changes == 0U && behind->back().changes > 0U);
+
+  // The sink of the first range is to be filled anew, once it is mended.
+  check(keyspan::sync_wait(control.pause(first, "the sink is mended")) == std::size_t{1});
+  check(keyspan::sync_wait(control.list())->front().paused == "the sink is mended");
+  check(keyspan::sync_wait(control.reset(first, keyspan::from_beginning)) == std::size_t{1});
+  check(keyspan::sync_wait(control.resume(first)) == std::size_t{1});
+  // [end: example]
 }
 
 }  // namespace

@@ -113,8 +113,8 @@ TEST_CASE("up to four batches in up to two pieces each, and without any, are don
   }
 }
 
-// Six batches of two pieces, of which so many are left, as the digits of a number to base 3. Reached
-// from the last to the first batch where `is_backward`.
+// Six batches of two pieces, of which so many are left, as the digits of a number to base 3.
+// Reached from the last to the first batch where `is_backward`.
 struct six_batches {
   six_batches(unsigned left, bool is_backward) {
     for (std::size_t i = 0; i < 6; ++i, left /= 3) {

@@ -85,8 +85,8 @@ TEST_CASE("an interval that is negative, or that must not be 0, is refused by it
   };
   for (auto const& [name, set, may_be_zero] : rows) {
     std::string const said = said_of([&](options& o) { set(o, -5ms); });
-    CHECK(said == std::string{name} + " is " + (may_be_zero ? "0 or more" : "more than 0") +
-                      ", not -5 ms");
+    CHECK(said ==
+          std::string{name} + " is " + (may_be_zero ? "0 or more" : "more than 0") + ", not -5 ms");
     CHECK(is_good([&](options& o) { set(o, 0ms); }) == may_be_zero);
   }
   CHECK(said_of([](options& o) { o.feed_poll_delay = 0ms; }) ==

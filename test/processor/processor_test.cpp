@@ -418,6 +418,26 @@ TEST_CASE("a host that keeps its place finds its leases again, and nothing moves
   CHECK(all.shares() == std::map<std::string, int>{{"ada", 6}});
 }
 
+TEST_CASE("a host that hands over leaves no gap: its heirs wait for its leases") {
+  meeting all{6};
+  host ada{all, quick_options("ada")};
+  host bob{all, quick_options("bob")};
+  host cyd{all, quick_options("cyd")};
+  all.pass(6s);
+  REQUIRE(all.shares() == std::map<std::string, int>{{"ada", 2}, {"bob", 2}, {"cyd", 2}});
+  bob.stop();
+  for (int i = 0; i < 30 && !bob.is_over(); ++i) {
+    all.write_some();
+    all.pass(100ms);
+  }
+  all.pass(1s);
+  CHECK(bob.is_over());
+  CHECK(bob.count(kind::handed_over) == 2);
+  CHECK(all.shares() == std::map<std::string, int>{{"ada", 3}, {"cyd", 3}});
+  CHECK(all.is_all_handled());
+  CHECK(all.repeated == 0);
+}
+
 TEST_CASE("who lets go of its leases leaves them for whoever comes first") {
   meeting all{4};
   auto options = quick_options("ada");

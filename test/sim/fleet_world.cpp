@@ -301,6 +301,7 @@ class fleet {
     made.feed_poll_delay = 700ms;
     made.layout_poll_interval = numbers.chance(70) ? 1s : 0s;
     made.settle_window = 500ms;
+    made.leaving_notice = numbers.chance(50) ? 1s : 0s;
     made.drain_limit = 4s;
     made.store_timeout = 2s;
     made.place_kept_for = 8s;

@@ -157,8 +157,9 @@ constexpr std::string_view name_of(member_rule rule) {
   return {};
 }
 
-/// What every event comes to in every state.
-inline constexpr auto member_table = [] {
+namespace detail {
+
+constexpr auto rules_of_members() {
   using enum member_rule;
   return std::array<std::array<member_rule, member_events>, member_states>{{
       // clang-format off
@@ -171,9 +172,7 @@ inline constexpr auto member_table = [] {
       {{stay,   stay,    stay,  be_gone, stay,    stay,   stay,       stay}},       // lost
       // clang-format on
   }};
-}();
-
-namespace detail {
+}
 
 template <class Table>
 constexpr bool decides_every_event(Table const& table) {
@@ -184,6 +183,9 @@ constexpr bool decides_every_event(Table const& table) {
 }
 
 }  // namespace detail
+
+/// What every event comes to in every state.
+inline constexpr auto member_table = detail::rules_of_members();
 
 static_assert(detail::decides_every_event(member_table),
               "every state of a member says what every event does");

@@ -1860,6 +1860,7 @@ class processing {
 
   void share_out() {
     if (terms_.session_until == instant{} || member_.state() != member_state::live) return;
+    if (is_stopping_ && !gives_away_) return;
     settles_at_ = instant{};
     if (!is_stopping_) {
       // Who has come waits a little for others that are coming, and so do all others.
@@ -1990,6 +1991,19 @@ class processing {
     bool const hands_over = options_.on_stop == stop_manner::hand_over && !fatal_;
     if (hands_over) {
       step_member({.kind = member_event_kind::drain});
+      bump_layout();
+      // Who is to take its leases hears of it first, and then waits for them: it works on
+      // meanwhile.
+      bool const is_alone = std::none_of(members_.begin(), members_.end(), [&](auto const& entry) {
+        return entry.first != terms_.session && !entry.second.watch.is_absent &&
+               entry.second.watch.phase == member_phase::live && !is_overdue(entry.first);
+      });
+      instant const noticed = is_alone ? now() : in(options_.leaving_notice);
+      while (now() < noticed) {
+        auto waiting = changed_or(noticed);
+        co_await std::move(waiting);
+      }
+      gives_away_ = true;
       auto looking = look_once(true);
       co_await std::move(looking);
     }
@@ -2127,6 +2141,7 @@ class processing {
   planner planner_{};
 
   bool is_stopping_ = false;
+  bool gives_away_ = false;
   bool is_over_ = false;
   std::optional<error> fatal_{};
   processor_counters counters_{};

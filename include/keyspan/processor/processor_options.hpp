@@ -96,6 +96,9 @@ struct processor_options {
   /// How long the store may take for an answer.
   instant::duration store_timeout = std::chrono::seconds{5};
   stop_manner on_stop = stop_manner::hand_over;
+  /// How long a host that hands over works on once it has said that it leaves, so that those who
+  /// take its leases are waiting for them.
+  instant::duration leaving_notice = std::chrono::seconds{2};
   /// For how long a place is kept.
   instant::duration place_kept_for = std::chrono::minutes{1};
   /// How many batches of a lease are read ahead of the one that is handled.
@@ -140,6 +143,7 @@ result<void> check_intervals(processor_options<Token> const& of) {
         named{"retry_delay", of.retry_delay, true},
         named{"layout_poll_interval", of.layout_poll_interval, true},
         named{"settle_window", of.settle_window, true},
+        named{"leaving_notice", of.leaving_notice, true},
         named{"place_kept_for", of.place_kept_for, true},
         named{"checkpoint_frequency.interval", of.checkpoint_frequency.interval, true}})
     if (value < instant::duration::zero() || (!may_be_zero && value == instant::duration::zero()))
