@@ -166,6 +166,7 @@ class worker {
         .settle_window = 100ms,
         .drain_limit = 500ms,
         .store_timeout = 400ms,
+        .leaving_notice = 100ms,
     };
     keyspan::processor sharing{from_, leases_, loop_, options};
     auto const done = loop_.complete(sharing.run(*this, stop_.token()));

@@ -25,7 +25,7 @@ struct order {
 BOOST_HANA_ADAPT_STRUCT(order, id, shop, cents);
 
 using orders = keyspan::memory_container<order, keyspan::cosmos_v2_scheme>;
-using options = keyspan::processor_options<keyspan::token128>;
+using settings = keyspan::processor_options<keyspan::token128>;
 constexpr auto by_shop = keyspan::documents_container<"/shop">();
 
 namespace {
@@ -79,7 +79,7 @@ struct world {
   }
   // Runs one host, and `story`, at whose end it is stopped.
   template <class Handler, class Story>
-  bool run(Handler& handler, options with, Story story) {
+  bool run(Handler& handler, settings with, Story story) {
     with.start = keyspan::from_beginning;
     keyspan::processor worker{container, store, clock, std::move(with)};
     auto const tell = [&]() -> keyspan::task<bool> {
@@ -128,7 +128,7 @@ class indexer {
 bool acknowledges_by_hand() {
   world all;
   indexer handler;
-  options with{.checkpointing = keyspan::checkpointing::manual, .max_item_count = 4};
+  settings with{.checkpointing = keyspan::checkpointing::manual, .max_item_count = 4};
   bool const is_run = all.run(handler, with, [&](auto&) -> keyspan::task<bool> {
     auto passing = all.pass(1min);
     co_await std::move(passing);
@@ -177,7 +177,7 @@ bool parks_what_fails() {
   world all;
   totals handler;
   // [region: lanes_options]
-  options const with{
+  settings const with{
       .lanes = 4, .most_attempts = 3, .retry_delay = 1s, .on_poison = keyspan::poison_manner::park};
   // [end: lanes_options]
   bool const is_run = all.run(handler, with, [&](auto&) -> keyspan::task<bool> {
@@ -194,7 +194,7 @@ bool watches() {
   auto handler = [&](auto& batch) { handled += static_cast<int>(batch.size()); };
   int acquired = 0;
   // [region: on_event]
-  options with;
+  settings with;
   with.on_event = [&](keyspan::processor_event const& event) {
     if (event.why != nullptr) std::cout << name_of(event.kind) << ": " << *event.why << '\n';
     if (event.kind == keyspan::processor_event_kind::acquired) ++acquired;
@@ -251,7 +251,9 @@ bool is_steered() {
     // [end: again]
     auto fourth = all.pass(1min);
     co_await std::move(fourth);
-    co_return is_still&& reset.has_value() && resumed.has_value() && handled == before + 31;
+    if (!reset || !resumed) co_return false;
+    bool const is_right = is_still && handled == before + 31;
+    co_return is_right;
   });
 }
 

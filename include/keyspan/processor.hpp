@@ -1,5 +1,5 @@
-// keyspan/processor.hpp — all of the processor: hosts that share the changes of a source, and handle
-// every one.
+// keyspan/processor.hpp — all of the processor: hosts that share the changes of a source, and
+// handle every one.
 #pragma once
 
 #include <keyspan/processor/change_batch.hpp>

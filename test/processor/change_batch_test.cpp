@@ -35,7 +35,6 @@ using test::check;
 struct change {
   std::string key;
   int number = 0;
-  friend bool operator==(change const&, change const&) = default;
 };
 using batch_type = keyspan::change_batch<int, change>;
 using items_view = decltype(std::declval<batch_type const&>().items());

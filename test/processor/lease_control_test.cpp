@@ -23,7 +23,6 @@
 
 #include <support/check.hpp>
 #include <support/contracts.hpp>
-#include <support/random.hpp>
 #include <transport/reviews.hpp>
 
 #include <algorithm>
@@ -34,6 +33,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -529,7 +529,8 @@ TEST_CASE("whatever a store does by chance, what was told to be done is") {
     for (int i = 0; i < 1'000 && !paused; ++i) paused = sync_wait(control.pause(whole, why));
     REQUIRE(paused == std::size_t{4});
     auto reset = sync_wait(control.reset(whole, from_beginning));
-    for (int i = 0; i < 1'000 && !reset; ++i) reset = sync_wait(control.reset(whole, from_beginning));
+    for (int i = 0; i < 1'000 && !reset; ++i)
+      reset = sync_wait(control.reset(whole, from_beginning));
     REQUIRE(reset == std::size_t{4});
     for (std::size_t i = 0; i < 4; ++i) {
       auto const one = all.get(part_of(all, i));

@@ -7,8 +7,8 @@
 #include <support/contracts.hpp>
 #include <support/enumerators.hpp>
 
-#include <concepts>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <string>
 #include <type_traits>

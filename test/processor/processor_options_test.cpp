@@ -198,7 +198,7 @@ TEST_CASE("checkpoint frequencies are equal where both parts are") {
 
 TEST_CASE("the example of processor_options reads as it should") {
   // [region: example]
-  keyspan::processor_options<int> options{
+  keyspan::processor_options<int> chosen{
       .host_name = "ada",
       .lease_prefix = "orders.",
       .lease_expiration_interval = 30s,
@@ -206,12 +206,12 @@ TEST_CASE("the example of processor_options reads as it should") {
       .start = keyspan::from_beginning,
       .on_stop = keyspan::stop_manner::keep_place,
   };
-  auto const refused = keyspan::check(options).error().text;
+  auto const refused = keyspan::check(chosen).error().text;
   check(refused ==
         "lease_renew_interval (17000 ms) and lease_expiration_interval (30000 ms) contradict each "
         "other: renew at least twice in that time");
-  options.lease_renew_interval = 10s;
-  check(keyspan::check(options).has_value());
+  chosen.lease_renew_interval = 10s;
+  check(keyspan::check(chosen).has_value());
   // [end: example]
 }
 

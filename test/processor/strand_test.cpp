@@ -9,6 +9,7 @@
 #include <support/check.hpp>
 #include <support/random.hpp>
 
+#include <algorithm>
 #include <concepts>
 #include <coroutine>
 #include <cstddef>

@@ -1,10 +1,8 @@
 // keyspan/processor/change_handler.hpp — who is given the changes of the leases that a host owns.
 //
 //   struct copier {
-//     task<result<void>> process(auto& batch) { … }            all that is needed
-//     void open(auto const& lease);  void close(auto const& lease, close_reason why);
-//     task<result<void>> park(auto& batch, error why);         what was given up
-//     std::uint64_t lane_of(change const& one);                equal ones keep their order
+//     task<result<void>> process(auto& batch) { … }       all that is needed
+//     …                                                   open, close, park, lane_of, if wanted
 //   };
 #pragma once
 

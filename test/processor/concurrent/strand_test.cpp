@@ -60,8 +60,7 @@ TEST_CASE("coroutines of four threads are inside one at a time") {
   strand inside;
   shared_state state;
   std::vector<task<>> all;
-  for (int who = 0; who < 12; ++who)
-    all.push_back(visit(threads, inside, state, who, 3'000));
+  for (int who = 0; who < 12; ++who) all.push_back(visit(threads, inside, state, who, 3'000));
   sync_wait(when_all(std::move(all)));
   CHECK(state.count == 12 * 4'000);
   std::vector<int> each(12);
