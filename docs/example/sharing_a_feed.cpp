@@ -10,7 +10,6 @@
 #include <functional>
 #include <iostream>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -80,6 +79,7 @@ struct world {
   // Runs one host, and `story`, at whose end it is stopped.
   template <class Handler, class Story>
   bool run(Handler& handler, settings with, Story story) {
+    with.host_name = "worker 1";
     with.start = keyspan::from_beginning;
     keyspan::processor worker{container, store, clock, std::move(with)};
     auto const tell = [&]() -> keyspan::task<bool> {
@@ -98,36 +98,31 @@ struct world {
 };
 
 // [region: by_hand]
-// Writes many orders at once, however many pages they came in, and says then that they are done.
-class indexer {
- public:
+// Sends many orders at once, in however many pages they came, and says then that they are done.
+struct indexer {
   void process(auto& batch) {
-    for (auto const& change : batch) waiting_.push_back(*change);
-    done_.push_back(batch.acknowledger());  // outlives the batch
-    if (waiting_.size() >= 10) flush();
+    for (auto const& change : batch) waiting.push_back(*change);
+    done.push_back(batch.acknowledger());  // outlives the batch
+    if (waiting.size() >= 10) flush();
   }
   void close(auto const&, keyspan::close_reason why) {
     if (why != keyspan::close_reason::lease_lost) flush();  // the last chance to say so
   }
-  // [end: by_hand]
-  std::size_t written() const { return written_; }
-  // [region: by_hand]
-
- private:
   void flush() {
-    written_ += std::exchange(waiting_, {}).size();  // here they would be sent
-    for (auto const& done : std::exchange(done_, {})) done();
+    index(std::exchange(waiting, {}));
+    for (auto const& say : std::exchange(done, {})) say();
   }
 
-  std::vector<order> waiting_;
-  std::vector<keyspan::acknowledgement> done_;
-  std::size_t written_ = 0;
+  std::function<void(std::vector<order>)> index;
+  std::vector<order> waiting{};
+  std::vector<keyspan::acknowledgement> done{};
 };
 // [end: by_hand]
 
 bool acknowledges_by_hand() {
   world all;
-  indexer handler;
+  std::size_t written = 0;
+  indexer handler{[&](std::vector<order> some) { written += some.size(); }};
   settings with{.checkpointing = keyspan::checkpointing::manual, .max_item_count = 4};
   bool const is_run = all.run(handler, with, [&](auto&) -> keyspan::task<bool> {
     auto passing = all.pass(1min);
@@ -136,40 +131,31 @@ bool acknowledges_by_hand() {
   });
   keyspan::lease_control control{all.container, all.store};
   auto const lag = keyspan::sync_wait(control.lag());
-  if (!is_run || !lag || handler.written() != 30) return false;
+  if (!is_run || !lag || written != 30) return false;
   for (auto const& one : *lag)
     if (one.changes != 0) return false;
   return true;
 }
 
 // [region: lanes]
-class totals {
- public:
+struct totals {
   // The orders of a shop come in their order, those of different shops at the same time.
   std::uint64_t lane_of(auto const& change) { return std::hash<std::string>{}(change->shop); }
 
   keyspan::task<keyspan::result<void>> process(auto& batch) {
     for (auto const& change : batch)
       if (change->cents == 300) co_return keyspan::fail(keyspan::errc::handler_failed, "300?");
-    for (auto const& change : batch) cents_[change->shop] += change->cents;
+    for (auto const& change : batch) cents[change->shop] += change->cents;
     co_return keyspan::result<void>{};
   }
   // Given up after `most_attempts`: one change, and why. The rest of its batch goes on.
   void park(auto& batch, keyspan::error const& why) {
     std::cout << batch[0]->id << " is put aside: " << why.text.view() << '\n';
-    aside_.push_back(*batch[0]);
+    aside.push_back(*batch[0]);
   }
-  // [end: lanes]
-  bool is_right() const {
-    for (auto const& [shop, cents] : cents_)
-      if (cents != 1'200) return false;
-    return cents_.size() == 6 && aside_.size() == 6;
-  }
-  // [region: lanes]
 
- private:
-  std::map<std::string, int> cents_;
-  std::vector<order> aside_;
+  std::map<std::string, int> cents{};
+  std::vector<order> aside{};
 };
 // [end: lanes]
 
@@ -185,7 +171,9 @@ bool parks_what_fails() {
     co_await std::move(passing);
     co_return true;
   });
-  return is_run && handler.is_right();
+  for (auto const& [shop, cents] : handler.cents)
+    if (cents != 1'200) return false;
+  return is_run && handler.cents.size() == 6 && handler.aside.size() == 6;
 }
 
 bool watches() {

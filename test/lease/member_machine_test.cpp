@@ -165,7 +165,7 @@ constexpr bool a_session_holds_from_the_sending_of_its_last_beat_on_one_write_at
 }
 CHECK_BOTH(a_session_holds_from_the_sending_of_its_last_beat_on_one_write_at_a_time);
 
-constexpr bool an_answer_to_another_write_than_the_one_in_flight_is_nobodys() {
+constexpr bool an_answer_to_another_beat_than_the_one_in_flight_is_nobodys() {
   auto ada = living();
   for (int i = 0; i < 2; ++i) {
     auto const before = ada.machine;
@@ -180,9 +180,9 @@ constexpr bool an_answer_to_another_write_than_the_one_in_flight_is_nobodys() {
   }
   return true;
 }
-CHECK_BOTH(an_answer_to_another_write_than_the_one_in_flight_is_nobodys);
+CHECK_BOTH(an_answer_to_another_beat_than_the_one_in_flight_is_nobodys);
 
-constexpr bool a_write_without_an_answer_is_read_back() {
+constexpr bool a_beat_without_an_answer_is_read_back() {
   auto ada = living();
   ada.now += 20s;
   auto const sent = ada.now;
@@ -202,7 +202,7 @@ constexpr bool a_write_without_an_answer_is_read_back() {
   check(ada.machine.holds_until() == again + 60s);
   return true;
 }
-CHECK_BOTH(a_write_without_an_answer_is_read_back);
+CHECK_BOTH(a_beat_without_an_answer_is_read_back);
 
 constexpr bool a_record_that_was_there_before_is_gone_on_with() {
   host ada;

@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -358,6 +359,24 @@ TEST_CASE("an attempt that a host died of counts for who comes next") {
   host cyd{all, quick_options("cyd"), dies};
   all.pass(25s);
   CHECK(attempts == std::vector<std::uint32_t>{1, 2, 3});
+}
+
+TEST_CASE("hosts that died while nothing was new are no attempts") {
+  meeting all{1};
+  all.write("book a");
+  std::vector<std::unique_ptr<host>> hosts;
+  for (char name = 'a'; name <= 'g'; ++name) {
+    hosts.push_back(std::make_unique<host>(all, quick_options(std::string{"host "} + name)));
+    all.pass(40s);
+    CHECK(all.leases()[0].owner_name.back() == name);
+    CHECK(all.leases()[0].attempts.count == 0);
+    if (name < 'g') hosts.back()->view.cut_off();
+  }
+  all.write("book a");
+  all.pass(5s);
+  CHECK(all.is_all_handled());
+  CHECK(all.leases()[0].paused.empty());
+  for (auto const& one : hosts) one->view.heal();
 }
 
 TEST_CASE("a lease is paused, resumed and set back while its host runs") {

@@ -456,6 +456,39 @@ TEST_CASE("a group is joined when all that it began have ended, those begun mean
   CHECK(all.is_done());
 }
 
+TEST_CASE("who joins waits for those, too, that were begun while it was told that none is left") {
+  strand inside;
+  task_group group{inside};
+  gate out;
+  std::string log;
+  auto const work = [&](char name) -> task<> {
+    co_await out.pass();
+    co_await inside.enter();
+    log += name;
+  };
+  auto const all = [&]() -> held {
+    co_await inside.enter();
+    group.spawn(work('a'));
+    auto joining = group.join();
+    co_await std::move(joining);
+    log += '.';
+  }();
+  // Queued before the first one is through, so inside between its end and who joins.
+  auto const another = [&]() -> held {
+    co_await inside.enter();
+    out.open_for();
+    co_await inside.enter();
+    co_await inside.enter();
+    group.spawn(work('b'));
+  }();
+  CHECK(log == "a");
+  CHECK(out.size() == 1);
+  CHECK(!all.is_done());
+  out.open_for();
+  CHECK(log == "ab.");
+  CHECK(all.is_done());
+}
+
 TEST_CASE("a group takes tasks after it was joined") {
   strand inside;
   task_group group{inside};

@@ -540,9 +540,9 @@ class processing {
 
   // As long as the store says, or longer each time.
   task<> back_off(int tries, error const& why) {
-    using namespace std::chrono_literals;
     instant::duration time = std::chrono::milliseconds{why.wire.retry_after_ms};
-    if (time == 0ms) time = 50ms * (1 << (std::min)(tries, 6));
+    if (time == instant::duration::zero())
+      time = std::chrono::milliseconds{50} * (1 << (std::min)(tries, 6));
     auto waiting = pause_for(jittered(time), asking_.token());
     co_await std::move(waiting);
   }
@@ -971,6 +971,7 @@ class processing {
       progress.stop_by(work->asking.token());
       auto const question = progress.next(now());
       if (question == feed_question::wait) {
+        forgive(one, *work);
         static_cast<void>(co_await clock_.wait_until(progress.due(), work->asking.token()));
         co_await strand_.enter();
         continue;
@@ -1014,6 +1015,13 @@ class processing {
       co_await std::move(waiting);
     }
     leave_work(*work);
+  }
+  // Nothing lies behind the position, so whoever held the lease has not died of that.
+  void forgive(lease_ptr const& one, reading& work) {
+    if (work.tried_before == 0 || work.batches.open() != 0) return;
+    work.tried_before = 0;
+    one->attempts = lease_attempts{};
+    checkpoint(one, true);
   }
   void leave_work(reading& work) {
     --work.at_work;

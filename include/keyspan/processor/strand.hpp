@@ -185,7 +185,6 @@ class signal {
   /// All who wait go on, behind all who are queued in the strand.
   void notify() {
     for (auto* one = waiting_.pop(); one != nullptr; one = waiting_.pop()) in_.enqueue(*one);
-    waiting_ = {};
   }
 
  private:
