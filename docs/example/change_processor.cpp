@@ -132,9 +132,8 @@ class worker {
   // [region: handler]
   keyspan::task<keyspan::result<void>> process(auto& batch) {
     co_await loop_.schedule();  // on the thread of this worker
-    for (bool is_first = true; auto const& change : batch) {
-      if (hangs_ && !is_first) hang(*change, batch.epoch());
-      is_first = false;
+    for (auto const& change : batch) {
+      if (hangs_ && &change != &batch[0]) hang(*change, batch.epoch());
       if (to_.enter(*change, batch.epoch()) == ledger::answer::refused)
         co_return keyspan::fail(keyspan::errc::lease_lost, "another worker has these by now");
     }

@@ -100,8 +100,13 @@ struct world {
 // [region: by_hand]
 // Sends many orders at once, in however many pages they came, and says then that they are done.
 struct indexer {
+  struct entry {
+    order what;
+    std::uint64_t epoch;
+  };
+
   void process(auto& batch) {
-    for (auto const& change : batch) waiting.push_back(*change);
+    for (auto const& change : batch) waiting.push_back({*change, batch.epoch()});
     done.push_back(batch.acknowledger());  // outlives the batch
     if (waiting.size() >= 10) flush();
   }
@@ -113,8 +118,8 @@ struct indexer {
     for (auto const& say : std::exchange(done, {})) say();
   }
 
-  std::function<void(std::vector<order>)> index;
-  std::vector<order> waiting{};
+  std::function<void(std::vector<entry>)> index;
+  std::vector<entry> waiting{};
   std::vector<keyspan::acknowledgement> done{};
 };
 // [end: by_hand]
@@ -122,7 +127,7 @@ struct indexer {
 bool acknowledges_by_hand() {
   world all;
   std::size_t written = 0;
-  indexer handler{[&](std::vector<order> some) { written += some.size(); }};
+  indexer handler{[&](std::vector<indexer::entry> some) { written += some.size(); }};
   settings with{.checkpointing = keyspan::checkpointing::manual, .max_item_count = 4};
   bool const is_run = all.run(handler, with, [&](auto&) -> keyspan::task<bool> {
     auto passing = all.pass(1min);

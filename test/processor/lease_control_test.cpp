@@ -431,12 +431,16 @@ TEST_CASE("steering works without a layout, and where there are no leases") {
 
 // ---- against others ----------------------------------------------------------------------------
 
-// A store where somebody may do something right before each replace.
+// A store where somebody may do something right before each list, read and replace.
 struct meddled_store {
   auto list(std::string_view prefix, store_request const& request) {
+    if (before_list) before_list();
     return to->list(prefix, request);
   }
-  auto read(std::string_view id, store_request const& request) { return to->read(id, request); }
+  auto read(std::string_view id, store_request const& request) {
+    if (before_read) before_read(std::string{id});
+    return to->read(id, request);
+  }
   auto create(std::string_view id, std::string_view body, store_request const& request) {
     return to->create(id, body, request);
   }
@@ -452,6 +456,8 @@ struct meddled_store {
 
   store_type* to;
   std::function<void(std::string const& id)> meddle{};
+  std::function<void(std::string const& id)> before_read{};
+  std::function<void()> before_list{};
   int replaces = 0;
 };
 static_assert(keyspan::lease_store<meddled_store>);
@@ -559,6 +565,16 @@ TEST_CASE("a lease that is removed or has ended meanwhile is left alone") {
     CHECK(sync_wait(control.pause(whole, "why")) == std::size_t{1});
     CHECK(all.get(part_of(all, 1)).paused == "why");
     if (!is_removed) CHECK(all.get(first).paused.empty());
+  }
+  // It goes when it has been listed, and is to be read.
+  {
+    plain_world all{2U};
+    meddled_store store{.to = &all.store};
+    store.before_read = [&](std::string const& id) {
+      if (id == all.id_of(part_of(all, 0))) all.store.erase(id);
+    };
+    lease_control control{all.source, store};
+    CHECK(sync_wait(control.pause(whole, "why")) == std::size_t{1});
   }
   // The layout goes while it is written.
   plain_world all{1U};
@@ -719,6 +735,31 @@ TEST_CASE("what comes of a lease that is split meanwhile is set back as well") {
   }
 }
 
+TEST_CASE("no lease is given the position of another, whenever it is split or merged") {
+  // At each of the lists that a reset asks for.
+  for (int moment = 1; moment <= 4; ++moment) {
+    for (bool const is_merge : {false, true}) {
+      plain_world all{2U};
+      meddled_store store{.to = &all.store};
+      range_type const first = part_of(all, 0);
+      int lists = 0;
+      store.before_list = [&] {
+        if (++lists != moment) return;
+        if (!is_merge) return split_lease(all, first, 4);
+        auto merged = all.make(whole);
+        for (std::size_t i = 0; i < 2; ++i) all.store.erase(all.id_of(part_of(all, i)));
+        all.put(merged);
+      };
+      lease_control control{all.source, store};
+      auto const done = sync_wait(control.reset(whole, from_beginning));
+      CHECK(done.has_value());
+      auto const leases = sync_wait(control.list());
+      REQUIRE(leases.has_value());  // so each has a position that covers it
+      for (auto const& one : *leases) CHECK(one.reset.has_value());
+    }
+  }
+}
+
 TEST_CASE("a reset asks for patience while what takes a lease's place is not there") {
   for (int const steps : {1, 2}) {
     plain_world all{2U};
@@ -728,6 +769,7 @@ TEST_CASE("a reset asks for patience while what takes a lease's place is not the
     REQUIRE(!refused.has_value());
     CHECK(refused.error().code == errc::contended);
     CHECK(refused.error().text == "leases are being split or merged: ask again");
+    CHECK(!all.get(part_of(all, 1)).reset.has_value());
     // Others do not have to wait for that.
     CHECK(sync_wait(control.reset(part_of(all, 1), from_beginning)) == std::size_t{1});
     split_lease(all, part_of(all, 0), 3);

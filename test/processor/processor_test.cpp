@@ -287,7 +287,7 @@ TEST_CASE("a batch that was tried too often halts its lease, until somebody resu
   auto const halted = std::find_if(leases.begin(), leases.end(),
                                    [](auto const& one) { return !one.paused.empty(); });
   REQUIRE(halted != leases.end());
-  CHECK(halted->paused == "a batch failed 5 times");
+  CHECK(halted->paused == "a batch failed 5 times: the sink is full");
   CHECK(halted->owner_name == "ada");
   CHECK(halted->attempts.count == 5);
   CHECK(ada.closed == std::vector{close_reason::handler_failed});

@@ -610,9 +610,9 @@ class planner {
       std::uint32_t to = next_receiver();
       std::uint64_t const zone = leases_[one.lease].zone;
       if (zone != 0 && sharers_[to].zone != zone && !needs(to)) {
-        std::uint32_t const near = next_receiver_of(zone);
-        if (near != nobody && sharers_[near].load + units_[one.lease] <= level + level / 20)
-          to = near;
+        std::uint32_t const local = next_receiver_of(zone);
+        if (local != nobody && sharers_[local].load + units_[one.lease] <= level + level / 20)
+          to = local;
       }
       give(one.lease, to);
     }
@@ -653,9 +653,10 @@ class planner {
       if (!must && !is_worth_it(donor.load, sharers_[to].load, weight)) continue;
       std::uint64_t const zone = leases_[lease].zone;
       if (!must && zone != 0 && sharers_[to].zone != zone) {
-        std::uint32_t const near = next_receiver_of(zone);
-        if (near != nobody && near != from && is_worth_it(donor.load, sharers_[near].load, weight))
-          to = near;
+        std::uint32_t const local = next_receiver_of(zone);
+        if (local != nobody && local != from &&
+            is_worth_it(donor.load, sharers_[local].load, weight))
+          to = local;
       }
       donor.load -= weight;
       --donor.count;

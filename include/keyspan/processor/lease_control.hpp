@@ -170,6 +170,7 @@ class lease_control {
       auto listing = list(true);
       auto const leases = co_await std::move(listing);
       if (!leases) co_return unexpected{leases.error()};
+      if (is_between(*leases, range)) break;
       // Nothing is written before all positions are known to fit.
       std::vector<std::pair<range_type, composite_cursor<token_type>>> positions;
       for (auto const& lease : *leases) {
@@ -181,10 +182,7 @@ class lease_control {
         if (!position) co_return unexpected{position.error()};
         positions.emplace_back(lease.range, *std::move(position));
       }
-      if (positions.empty()) {
-        if (is_between(*leases, range)) break;
-        co_return done.size();
-      }
+      if (positions.empty()) co_return done.size();
       for (auto const& [whole, position] : positions) {
         auto editing = edit(whole, [&whole, &position](record_type& record) {
           if (record.range == whole) record.reset = position;

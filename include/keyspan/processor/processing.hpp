@@ -405,7 +405,6 @@ class processing {
     made.least = options_.min_lease_count;
     made.most = options_.max_lease_count;
     made.place = place_;
-    made.zone = options_.zone;
     return made;
   }
   void step_member(member_event event) {
@@ -1095,11 +1094,12 @@ class processing {
   }
   task<> try_piece(lease_ptr one, std::shared_ptr<reading> work, piece next) {
     std::uint32_t tries = 0;
+    error last{errc::handler_failed, "hosts that have tried it died"};
     if (next.batch->sequence == work->batches.position() + 1)
       tries = std::exchange(work->tried_before, 0);
     for (;;) {
       if (tries >= options_.most_attempts) {
-        auto giving_up = give_up(one, work, std::move(next));
+        auto giving_up = give_up(one, work, std::move(next), last);
         co_await std::move(giving_up);
         co_return;
       }
@@ -1116,7 +1116,8 @@ class processing {
       }
       ++tries;
       ++counters_.failures;
-      tell(processor_event_kind::handler_failed, one.get(), &done.error());
+      last = done.error();
+      tell(processor_event_kind::handler_failed, one.get(), &last);
       if (work->is_closing) co_return;
       // Kept with the position, so that it counts for who comes next, too.
       one->attempts = lease_attempts{work->batches.position(), tries};
@@ -1150,13 +1151,13 @@ class processing {
 
   // Tried too often: the lease is paused, or each change by itself is tried once more and put
   // aside.
-  task<> give_up(lease_ptr one, std::shared_ptr<reading> work, piece whole) {
+  task<> give_up(lease_ptr one, std::shared_ptr<reading> work, piece whole, error last) {
     if constexpr (has_park<Handler, batch_type>) {
       if (options_.on_poison == poison_manner::park) {
         for (std::uint32_t const which : whole.which) {
           if (work->is_closing || !one->machine.handles(now())) co_return;
           piece single{whole.batch, {which}};
-          result<void> done = fail(errc::handler_failed, "it was tried too often");
+          result<void> done = unexpected{last};
           if (whole.which.size() > 1) {
             auto handling = hand_over(one, work, single, options_.most_attempts + 1);
             done = co_await std::move(handling);
@@ -1182,7 +1183,8 @@ class processing {
       }
     }
     halt(one, *work,
-         error{errc::handler_failed, "a batch failed ", options_.most_attempts, " times"});
+         error{errc::handler_failed, "a batch failed ", options_.most_attempts,
+               " times: ", last.text.empty() ? meaning_of(last.code) : last.text.view()});
   }
   task<result<void>> park(lease_ptr one, std::shared_ptr<reading> work, piece const& next,
                           error why) {

@@ -112,10 +112,9 @@ struct processor_options {
   instant::duration retry_delay = std::chrono::milliseconds{100};
   instant::duration longest_retry_delay = std::chrono::seconds{30};
   poison_manner on_poison = poison_manner::halt;
-  /// What is shared out evenly, how many leases a host gives away at once, and where it stands.
+  /// What is shared out evenly, and how many leases a host gives away at once.
   keyspan::balance_by balance_by = balance_by::count;
   std::size_t most_moves_of_donor = ~std::size_t{0};
-  std::uint64_t zone = 0;
   /// The name of this run; drawn at random where it is none.
   session_id session{};
   /// Told what happens, from inside of the processor: it returns soon, and calls nothing of it.

@@ -145,7 +145,7 @@ TEST_CASE("a group is joined by who is inside, wherever its tasks have ended") {
 
 TEST_CASE("the last of four threads may let the strand go while the others are on their way out") {
   test::pool threads;
-  for (int round = 0; round < 1'000; ++round) {
+  for (int round = 0; round < 10'000; ++round) {
     auto inside = std::make_unique<strand>();
     int left = 6;
     auto const work = [&](bool leaves) -> task<> {
