@@ -33,7 +33,7 @@ using change = std::function<void(options&)>;
 std::string said_of(change const& what) {
   options made;
   what(made);
-  auto const checked = keyspan::check(made);
+  auto const checked = keyspan::sound(made);
   if (checked) return {};
   CHECK(checked.error().code == errc::invalid_options);
   CHECK(!checked.error().text.is_cut());
@@ -46,7 +46,7 @@ bool names_both(std::string const& said, std::string_view one, std::string_view 
 
 TEST_CASE("the defaults go together, and are those that change feed processors are known by") {
   options const usual;
-  CHECK(keyspan::check(usual).has_value());
+  CHECK(keyspan::sound(usual).has_value());
   CHECK(usual.lease_renew_interval == 17s);
   CHECK(usual.lease_acquire_interval == 13s);
   CHECK(usual.lease_expiration_interval == 60s);
@@ -206,12 +206,12 @@ TEST_CASE("the example of processor_options reads as it should") {
       .start = keyspan::from_beginning,
       .on_stop = keyspan::stop_manner::keep_place,
   };
-  auto const refused = keyspan::check(chosen).error().text;
+  auto const refused = keyspan::sound(chosen).error().text;
   check(refused ==
         "lease_renew_interval (17000 ms) and lease_expiration_interval (30000 ms) contradict each "
         "other: renew at least twice in that time");
   chosen.lease_renew_interval = 10s;
-  check(keyspan::check(chosen).has_value());
+  check(keyspan::sound(chosen).has_value());
   // [end: example]
 }
 

@@ -1291,7 +1291,7 @@ class processing {
   // ---- looking around: who is there, and what is whose ---------------------------------------
 
   task<result<void>> begin() {
-    auto ready = check(options_);
+    auto ready = sound(options_);
     if (!ready) co_return ready;
     if constexpr (!has_park<Handler, batch_type>) {
       if (options_.on_poison == poison_manner::park)

@@ -173,10 +173,10 @@ result<void> check_intervals(processor_options<Token> const& of) {
 
 }  // namespace detail
 
-/// Whether the options can be worked with, each by itself and all together. Errors:
+/// Whether options can be worked with, each by itself and all together. Errors:
 /// `invalid_options`, with the names of those that contradict each other, and what to do.
 template <token Token>
-[[nodiscard]] result<void> check(processor_options<Token> const& of) {
+[[nodiscard]] result<void> sound(processor_options<Token> const& of) {
   if (auto const prefix = lease_ids::from(of.lease_prefix); !prefix)
     return unexpected{prefix.error()};
   if (auto const intervals = detail::check_intervals(of); !intervals) return intervals;
