@@ -1303,11 +1303,7 @@ class processing {
       auto making = make_leases();
       result<void> const made = co_await std::move(making);
       if (made) break;
-      auto const code = made.error().code;
-      bool const is_final = code == errc::unauthorized || code == errc::forbidden ||
-                            code == errc::wrong_container || code == errc::scheme_mismatch ||
-                            code == errc::bad_request || code == errc::not_found;
-      if (is_final) co_return made;
+      if (is_for_good(made.error().code)) co_return made;
       tell(processor_event_kind::store_failed, nullptr, &made.error());
       auto waiting = back_off(tries, made.error());
       co_await std::move(waiting);
@@ -1318,6 +1314,7 @@ class processing {
       auto const done = co_await std::move(resetting);
       co_await strand_.enter();
       if (done) break;
+      if (is_for_good(done.error().code)) co_return unexpected{done.error()};
       tell(processor_event_kind::store_failed, nullptr, &done.error());
       auto waiting = back_off(tries, done.error());
       co_await std::move(waiting);
@@ -1335,6 +1332,27 @@ class processing {
     }
     if (!is_stopping_) step_member({.kind = member_event_kind::start});
     co_return result<void>{};
+  }
+
+  // What will be no other when it is tried again.
+  static bool is_for_good(errc code) {
+    switch (code) {
+      case errc::unauthorized:
+      case errc::forbidden:
+      case errc::not_found:
+      case errc::bad_request:
+      case errc::unsupported:
+      case errc::invalid_options:
+      case errc::invalid_range:
+      case errc::gap:
+      case errc::overlap:
+      case errc::key_mismatch:
+      case errc::wrong_container:
+      case errc::scheme_mismatch:
+        return true;
+      default:
+        return false;
+    }
   }
 
   // The leases of a store that has none: one that has ended before it began, whose children are the
