@@ -225,7 +225,7 @@ class host {
   // ---- the handler -------------------------------------------------------------------------
 
   void open(lease_info const& lease);
-  void close(lease_info const& lease, keyspan::close_reason why);
+  task<result<void>> close(lease_info const& lease, keyspan::close_reason why);
   template <class Batch>
   task<result<void>> process(Batch& batch);
   template <class Batch>
@@ -499,9 +499,14 @@ void host::open(lease_info const& lease) {
   all.tell(name, " opens ", lease.range.to_text().view(), " in epoch ", lease.epoch);
   all.demand(opened.emplace(lease.id, lease).second, "I8: ", name, " opens twice");
 }
-void host::close(lease_info const& lease, keyspan::close_reason why) {
+// It takes a while, and until then nobody else is let in.
+task<result<void>> host::close(lease_info const& lease, keyspan::close_reason why) {
+  if (numbers.chance(50))
+    static_cast<void>(
+        co_await clock.wait_until(clock.now() + std::chrono::milliseconds{numbers.below(200)}, {}));
   all.tell(name, " closes ", lease.range.to_text().view(), ": ", name_of(why));
   all.demand(opened.erase(lease.id) == 1, "I8: ", name, " closes what is not open");
+  co_return result<void>{};
 }
 
 template <class Batch>
