@@ -140,6 +140,8 @@ class processing {
     group_.spawn(wait_for_stop(on_stop));
     group_.spawn(ring_alarms());
     auto begun = co_await begin();
+    has_begun_ = true;
+    if (begun && asking_.stop_requested()) asking_ = stop_source{};
     if (begun) {
       group_.spawn(look_around());
       if constexpr (watchable_lease_store<Store>) group_.spawn(watch_layout());
@@ -220,6 +222,8 @@ class processing {
   struct piece {
     std::shared_ptr<typename batches_type::batch_type> batch{};
     std::vector<std::uint32_t> which{};
+    // Whether it was acknowledged: once, however often it was tried.
+    std::shared_ptr<std::atomic<bool>> is_said = std::make_shared<std::atomic<bool>>(false);
   };
 
   // A lease that is read and handled.
@@ -316,6 +320,7 @@ class processing {
     co_await completion_of<void>([&](completer<void> done) { on_stop.begin(std::move(done)); });
     co_await strand_.enter();
     is_stopping_ = true;
+    if (!has_begun_) asking_.request_stop();
     changed_.notify();
   }
 
@@ -600,6 +605,14 @@ class processing {
       one->version = seen->version;
     }
     auto const state = one->machine.state();
+    if (event.kind == facts_kind::written && seen != nullptr) {
+      if (one->attempts == seen->record.attempts) one->attempts.reset();
+      if (one->halted == seen->record.paused) one->halted.clear();
+    }
+    if (!is_own(state)) {
+      one->attempts.reset();
+      one->halted.clear();
+    }
     if (one->machine.situation().write == lease_write::none) one->is_in_flight = false;
     if (effects.writes) order_write(one, effects.facts);
     if (effects.reads_back) order_read_back(one);
@@ -662,7 +675,7 @@ class processing {
         made.children = one.children;
         break;
       case lease_write::leave:
-        if (one.reset) made.reset.reset();
+        if (one.reset && made.reset == one.reset) made.reset.reset();
         break;
       default:
         break;
@@ -696,8 +709,6 @@ class processing {
         seen_record const seen{one->sent, *std::move(answer)};
         if (seen.record.facts.sequence != one->record.facts.sequence)
           tell(processor_event_kind::checkpointed, one.get());
-        if (one->attempts == seen.record.attempts) one->attempts.reset();
-        if (one->halted == seen.record.paused) one->halted.clear();
         step(one, {.kind = facts_kind::written, .number = number}, &seen);
         co_return;
       }
@@ -961,8 +972,7 @@ class processing {
     }
     while (!work->is_closing) {
       bool const is_full = work->queued >= options_.read_ahead * work->lanes.size() ||
-                           (options_.checkpointing == checkpointing::manual &&
-                            work->batches.open() >= options_.most_unacknowledged);
+                           work->batches.open() >= options_.most_unacknowledged;
       if (is_full) {
         co_await work->changed.wait();
         continue;
@@ -1103,10 +1113,11 @@ class processing {
         co_await std::move(giving_up);
         co_return;
       }
-      // Never begun behind the deadline, whatever is queued.
-      if (work->is_closing || !one->machine.handles(now())) co_return;
+      if (work->is_closing || !may_go_on(one)) co_return;
       auto handling = hand_over(one, work, next, tries + 1);
-      result<void> const done = co_await std::move(handling);
+      std::optional<result<void>> const outcome = co_await std::move(handling);
+      if (!outcome) continue;
+      result<void> const& done = *outcome;
       if (done) {
         ++counters_.batches;
         counters_.items += next.which.size();
@@ -1127,8 +1138,17 @@ class processing {
       co_await std::move(waiting);
     }
   }
-  task<result<void>> hand_over(lease_ptr one, std::shared_ptr<reading> work, piece const& next,
-                               std::uint32_t attempt) {
+  // Nothing is begun behind the deadline. What is passed over then leaves a gap, so the lease is
+  // lost with it, whatever a beat that is on its way says.
+  bool may_go_on(lease_ptr const& one) {
+    if (one->machine.handles(now())) return true;
+    step(one, {.kind = facts_kind::deadline});
+    return false;
+  }
+  // None where it was too late to begin: others on this thread came first.
+  task<std::optional<result<void>>> hand_over(lease_ptr one, std::shared_ptr<reading> work,
+                                              piece const& next, std::uint32_t attempt) {
+    instant const deadline = one->machine.situation().deadline;
     auto& items = next.batch->page.items;
     batch_type batch{work->info,
                      std::span<item_type>{std::ranges::data(items), std::ranges::size(items)},
@@ -1137,16 +1157,20 @@ class processing {
                      work->stop.token(),
                      acknowledgement_of(one, work, next)};
     co_await strand_.leave();
-    auto handling = outcome_of([&]() -> decltype(auto) {
-      if constexpr (has_process<Handler, batch_type>) {
-        return handler_.process(batch);
-      } else {
-        return handler_(batch);
-      }
-    });
-    result<void> const done = co_await std::move(handling);
+    std::optional<result<void>> outcome;
+    if (clock_.now() < deadline) {
+      auto handling = outcome_of([&]() -> decltype(auto) {
+        if constexpr (has_process<Handler, batch_type>) {
+          return handler_.process(batch);
+        } else {
+          return handler_(batch);
+        }
+      });
+      result<void> const done = co_await std::move(handling);
+      outcome.emplace(done);
+    }
     co_await strand_.enter();
-    co_return done;
+    co_return outcome;
   }
 
   // Tried too often: the lease is paused, or each change by itself is tried once more and put
@@ -1155,14 +1179,18 @@ class processing {
     if constexpr (has_park<Handler, batch_type>) {
       if (options_.on_poison == poison_manner::park) {
         for (std::uint32_t const which : whole.which) {
-          if (work->is_closing || !one->machine.handles(now())) co_return;
-          piece single{whole.batch, {which}};
+          // It says nothing of the whole.
+          piece single{whole.batch, {which}, std::make_shared<std::atomic<bool>>(true)};
           result<void> done = unexpected{last};
-          if (whole.which.size() > 1) {
+          for (bool is_tried = whole.which.size() == 1; !is_tried;) {
+            if (work->is_closing || !may_go_on(one)) co_return;
             auto handling = hand_over(one, work, single, options_.most_attempts + 1);
-            done = co_await std::move(handling);
+            std::optional<result<void>> const outcome = co_await std::move(handling);
+            is_tried = outcome.has_value();
+            if (is_tried) done = *outcome;
           }
           if (done) continue;
+          if (work->is_closing || !may_go_on(one)) co_return;
           for (std::uint32_t tries = 1;; ++tries) {
             auto parking = park(one, work, single, done.error());
             result<void> const parked = co_await std::move(parking);
@@ -1171,14 +1199,14 @@ class processing {
             if (work->is_closing) co_return;
             auto waiting = pause_for(delay_behind(tries), work->asking.token());
             co_await std::move(waiting);
-            if (work->is_closing || !one->machine.handles(now())) co_return;
+            if (work->is_closing || !may_go_on(one)) co_return;
           }
           ++counters_.parked;
           tell(processor_event_kind::parked, one.get(), &done.error());
         }
         ++counters_.batches;
         counters_.items += whole.which.size();
-        acknowledge(one, *work, *whole.batch);
+        if (!whole.is_said->exchange(true)) acknowledge(one, *work, *whole.batch);
         co_return;
       }
     }
@@ -1215,7 +1243,7 @@ class processing {
     if (options_.checkpointing == checkpointing::automatic) return {};
     return acknowledgement{std::make_shared<std::function<void()>>(
         [inbox = inbox_, one = std::weak_ptr{one}, work = std::weak_ptr{work},
-         batch = std::weak_ptr{next.batch}, is_said = std::make_shared<std::atomic<bool>>(false)] {
+         batch = std::weak_ptr{next.batch}, is_said = next.is_said] {
           if (is_said->exchange(true)) return;
           inbox->push({one, work, batch});
         })};
@@ -1308,7 +1336,8 @@ class processing {
       auto waiting = back_off(tries, made.error());
       co_await std::move(waiting);
     }
-    for (int tries = 0; options_.discard_existing_leases && !is_stopping_; ++tries) {
+    for (int tries = 0; options_.discard_existing_leases && !has_made_leases_ && !is_stopping_;
+         ++tries) {
       lease_control<Source, Store> control{source_, store_, options_.lease_prefix};
       auto resetting = control.reset(whole_space(source_.scheme()), options_.start);
       auto const done = co_await std::move(resetting);
@@ -1316,6 +1345,9 @@ class processing {
       if (done) break;
       if (is_for_good(done.error().code)) co_return unexpected{done.error()};
       tell(processor_event_kind::store_failed, nullptr, &done.error());
+      // Where leases have ended whose children nobody has made yet.
+      auto looking = look_once(true);
+      co_await std::move(looking);
       auto waiting = back_off(tries, done.error());
       co_await std::move(waiting);
     }
@@ -1414,7 +1446,10 @@ class processing {
       co_return unexpected{created.error()};
     auto marking = mark_leases_made();
     result<void> const marked = co_await std::move(marking);
-    if (marked && created) tell(processor_event_kind::leases_made);
+    if (marked && created) {
+      has_made_leases_ = true;
+      tell(processor_event_kind::leases_made);
+    }
     co_return marked;
   }
   // From here on nobody makes them anew.
@@ -1446,7 +1481,10 @@ class processing {
       auto const poll = options_.layout_poll_interval;
       instant next = full_at;
       if (poll != instant::duration::zero()) next = (std::min)(next, in(jittered(poll)));
-      if (wants_list_) next = (std::min)(next, in(std::chrono::milliseconds{20}));
+      // Soon, but not for ever where it does not help.
+      hurries_ = wants_list_ ? (std::min)(hurries_ + 1, 8) : 0;
+      if (hurries_ != 0)
+        next = (std::min)(next, in(jittered(std::chrono::milliseconds{10} * (1 << hurries_))));
       if (expects_leases_) next = (std::min)(next, in(std::chrono::milliseconds{250}));
       if (settles_at_ > now()) next = (std::min)(next, settles_at_);
       look_at_ = next;
@@ -1745,7 +1783,8 @@ class processing {
         if (now() < instant_after(*one->ended_since, wait)) continue;
       }
       ++counters_.writes;
-      auto answer = co_await store_.remove(one->id, one->version, request());
+      std::string const version = one->version;
+      auto answer = co_await store_.remove(one->id, version, request());
       co_await strand_.enter();
       bool const is_gone = answer || answer.error().code == errc::not_found;
       if (!is_gone || is_own(one->machine.state())) {
@@ -1810,7 +1849,8 @@ class processing {
       opened.children.clear();
       std::string const again = opened.to_text();
       ++counters_.writes;
-      auto const done = co_await store_.replace(one->id, again, one->version, request());
+      std::string const version = one->version;
+      auto const done = co_await store_.replace(one->id, again, version, request());
       co_await strand_.enter();
       if (done) tell(processor_event_kind::reopened, one.get());
       look_at_record(one);
@@ -2165,11 +2205,14 @@ class processing {
   bool wants_bump_ = false;
   bool is_bumping_ = false;
   bool has_moves_ = false;
+  bool has_made_leases_ = false;
   bool expects_leases_ = false;
+  int hurries_ = 0;  // looks in a row behind which there was more to look at
   planner planner_{};
 
   bool is_stopping_ = false;
   bool gives_away_ = false;
+  bool has_begun_ = false;
   bool is_over_ = false;
   std::optional<error> fatal_{};
   processor_counters counters_{};
