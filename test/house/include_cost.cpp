@@ -34,6 +34,7 @@ double bound_of(std::string const& umbrella) {
   if (umbrella == "core.hpp") return 3.5;
   for (std::string const light : {"key.hpp", "hash.hpp", "range.hpp", "async.hpp"})
     if (umbrella == light) return 7;
+  if (umbrella == "processor.hpp") return 11;
   return umbrella == "keyspan.hpp" ? 17 : 9;
 }
 
