@@ -75,15 +75,16 @@ class lease_control {
   using record_type = lease_record<token_type>;
   using range_type = token_range<token_type>;
 
-  /// Requires `is_lease_prefix(prefix)`.
-  lease_control(Source& source, Store& store, std::string prefix = {})
-      : source_{source}, store_{store}, ids_{std::move(prefix)} {}
+  /// Asks the store with this request: until when, and until who asks says stop. Requires
+  /// `is_lease_prefix(prefix)`.
+  lease_control(Source& source, Store& store, std::string prefix = {}, store_request request = {})
+      : source_{source}, store_{store}, ids_{std::move(prefix)}, request_{std::move(request)} {}
 
   /// The leases there are, in token order. Ended ones are left out, but for `with_ended`.
   /// Errors: those of the store; those of records that cannot be read.
   task<result<std::vector<record_type>>> list(bool with_ended = false) {
     std::string const leases = ids_.leases();
-    auto const found = co_await store_.list(leases, store_request{});
+    auto const found = co_await store_.list(leases, request_);
     if (!found) co_return unexpected{found.error()};
     std::vector<record_type> all;
     for (auto const& one : *found) {
@@ -104,7 +105,7 @@ class lease_control {
   /// The hosts that there are, in the order of their sessions.
   task<result<std::vector<member_record>>> members() {
     std::string const prefix = ids_.members();
-    auto const found = co_await store_.list(prefix, store_request{});
+    auto const found = co_await store_.list(prefix, request_);
     if (!found) co_return unexpected{found.error()};
     std::vector<member_record> all;
     for (auto const& one : *found) {
@@ -246,14 +247,14 @@ class lease_control {
   template <class Change>
   task<result<std::size_t>> edit(range_type range, Change change) {
     std::string const leases = ids_.leases();
-    auto const found = co_await store_.list(leases, store_request{});
+    auto const found = co_await store_.list(leases, request_);
     if (!found) co_return unexpected{found.error()};
     std::set<std::string> seen;  // a list may show one twice
     std::size_t count = 0;
     for (auto const& listed : *found) {
       if (ids_.kind_of(listed.id) != record_kind::lease || !seen.insert(listed.id).second) continue;
       for (int tries = 0;; ++tries) {
-        auto const stored = co_await store_.read(listed.id, store_request{});
+        auto const stored = co_await store_.read(listed.id, request_);
         if (!stored && stored.error().code == errc::not_found) break;
         if (!stored) co_return unexpected{stored.error()};
         auto record = record_type::from_text(source_.scheme(), stored->body);
@@ -266,8 +267,7 @@ class lease_control {
           break;
         }
         std::string const body = record->to_text();
-        auto const done =
-            co_await store_.replace(listed.id, body, stored->version, store_request{});
+        auto const done = co_await store_.replace(listed.id, body, stored->version, request_);
         if (done) {
           ++count;
           break;
@@ -287,14 +287,14 @@ class lease_control {
   task<result<void>> bump() {
     std::string const id = ids_.layout();
     for (int tries = 0;; ++tries) {
-      auto const stored = co_await store_.read(id, store_request{});
+      auto const stored = co_await store_.read(id, request_);
       if (!stored && stored.error().code == errc::not_found) co_return result<void>{};
       if (!stored) co_return unexpected{stored.error()};
       auto layout = layout_record::from_text(stored->body);
       if (!layout) co_return unexpected{layout.error()};
       ++layout->number;
       std::string const body = layout->to_text();
-      auto const done = co_await store_.replace(id, body, stored->version, store_request{});
+      auto const done = co_await store_.replace(id, body, stored->version, request_);
       if (done || done.error().code == errc::outcome_unknown ||
           done.error().code == errc::not_found)
         co_return result<void>{};
@@ -349,6 +349,7 @@ class lease_control {
   Source& source_;
   Store& store_;
   lease_ids ids_;
+  store_request request_;
 };
 
 }  // namespace keyspan

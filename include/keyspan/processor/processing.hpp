@@ -1338,7 +1338,7 @@ class processing {
     }
     for (int tries = 0; options_.discard_existing_leases && !has_made_leases_ && !is_stopping_;
          ++tries) {
-      lease_control<Source, Store> control{source_, store_, options_.lease_prefix};
+      lease_control<Source, Store> control{source_, store_, options_.lease_prefix, request()};
       auto resetting = control.reset(whole_space(source_.scheme()), options_.start);
       auto const done = co_await std::move(resetting);
       co_await strand_.enter();
@@ -2053,6 +2053,7 @@ class processing {
 
   task<> wind_up() {
     is_stopping_ = true;
+    if (member_.state() == member_state::absent) co_return;  // it never took part
     instant const at_last = in(options_.drain_limit + options_.lease_expiration_interval);
     if (options_.on_stop == stop_manner::keep_place) terms_.place = place_;
     terms_.is_stopping = true;
