@@ -472,6 +472,55 @@ TEST_CASE("who lets go of its leases leaves them for whoever comes first") {
   CHECK(all.shares() == std::map<std::string, int>{{"bob", 4}});
 }
 
+TEST_CASE("what is let go of is heard of with the next poll, not with the next look at all of it") {
+  meeting all{4};
+  auto options = quick_options("ada");
+  options.on_stop = keyspan::stop_manner::release;
+  options.lease_acquire_interval = 60s;
+  options.lease_expiration_interval = 120s;
+  options.lease_renew_interval = 30s;
+  host ada{all, options};
+  options.host_name = "bob";
+  host bob{all, options};
+  all.pass(10s);
+  REQUIRE(all.shares() == std::map<std::string, int>{{"ada", 2}, {"bob", 2}});
+  ada.stop();
+  all.pass(3s);
+  CHECK(ada.is_over());
+  CHECK(all.shares() == std::map<std::string, int>{{"bob", 4}});
+  all.source.split(all.source.partitions()[0].id);
+  all.write_some();
+  all.pass(4s);
+  CHECK(all.is_all_handled());
+}
+
+TEST_CASE("whatever was not written yet is written when a lease is let go of") {
+  for (auto const manner : {keyspan::stop_manner::hand_over, keyspan::stop_manner::release}) {
+    meeting all{2};
+    auto options = quick_options("ada");
+    options.checkpoint_frequency.items = 1000;
+    options.on_stop = manner;
+    options.max_item_count = 3;
+    {
+      host ada{all, options};
+      all.pass(2s);
+      for (int i = 0; i < 5; ++i) {
+        all.write_some();
+        all.pass(1s);
+      }
+      REQUIRE(all.is_all_handled());
+    }
+    options.host_name = "bob";
+    host bob{all, options};
+    all.pass(5s);
+    all.write_some();
+    auto const [left, right] = all.source.split("0");
+    all.pass(5s);
+    CHECK(all.is_all_handled());
+    CHECK(all.repeated == 0);
+  }
+}
+
 TEST_CASE("the position is written as often as the options say") {
   for (bool const by_items : {false, true}) {
     meeting all{1};
