@@ -65,13 +65,14 @@ TEST_CASE("who comes while somebody is inside goes on behind it, in the order of
     log += name;
   };
   std::vector<held> others;
-  auto const first = [&]() -> held {
+  auto const run_first = [&]() -> held {
     co_await inside.enter();
     log += '[';
     for (char const name : {'a', 'b', 'c', 'd'}) others.push_back(enter(name));
     log += ']';  // none of them inside of this one
     for (held const& one : others) check(!one.is_done());
-  }();
+  };
+  auto const first = run_first();
   CHECK(first.is_done());
   CHECK(log == "[]abcd");
 }
@@ -88,7 +89,7 @@ TEST_CASE("who enters from inside lets all pass who have come before") {
     log += name;
   };
   std::vector<held> others;
-  auto const first = [&]() -> held {
+  auto const run_first = [&]() -> held {
     co_await inside.enter();
     others.push_back(twice('a'));
     others.push_back(twice('b'));
@@ -96,7 +97,8 @@ TEST_CASE("who enters from inside lets all pass who have come before") {
     log += '1';
     co_await inside.enter();
     log += '2';
-  }();
+  };
+  auto const first = run_first();
   CHECK(log == "ab1ab2ab");
 }
 
@@ -114,7 +116,7 @@ TEST_CASE("who leaves goes on outside, once all who have come are through") {
     log += '.';
   };
   std::vector<held> others;
-  auto const first = [&]() -> held {
+  auto const run_first = [&]() -> held {
     co_await inside.enter();
     for (char const name : {'a', 'b', 'c'}) others.push_back(visit(name));
     co_await inside.leave();
@@ -122,7 +124,8 @@ TEST_CASE("who leaves goes on outside, once all who have come are through") {
     check(!inside.is_inside());
     others.push_back(visit('d'));  // not inside of this one, which is on the stack
     log += '2';
-  }();
+  };
+  auto const first = run_first();
   CHECK(log == "abc12dA.B.C.D.");
 }
 
@@ -131,7 +134,7 @@ TEST_CASE("a strand knows who is inside") {
   strand other;
   gate out;
   CHECK(!inside.is_inside());
-  auto const visitor = [&]() -> held {
+  auto const run_visitor = [&]() -> held {
     check(!inside.is_inside());
     co_await inside.enter();
     check(inside.is_inside() && !other.is_inside());
@@ -142,7 +145,8 @@ TEST_CASE("a strand knows who is inside") {
     check(!inside.is_inside());  // whoever goes on with it is not
     co_await inside.enter();
     check(inside.is_inside());
-  }();
+  };
+  auto const visitor = run_visitor();
   CHECK(!inside.is_inside());
   out.open_for();
   CHECK(visitor.is_done());
@@ -153,16 +157,18 @@ TEST_CASE("who waits for something else is no longer inside, and keeps nobody ou
   strand inside;
   gate out;
   std::string log;
-  auto const slow = [&]() -> held {
+  auto const run_slow = [&]() -> held {
     co_await inside.enter();
     log += 'a';
     co_await out.pass();
     log += 'c';
-  }();
-  auto const quick = [&]() -> held {
+  };
+  auto const slow = run_slow();
+  auto const run_quick = [&]() -> held {
     co_await inside.enter();
     log += 'b';
-  }();
+  };
+  auto const quick = run_quick();
   CHECK(quick.is_done());
   out.open_for();
   CHECK(log == "abc");
@@ -232,6 +238,16 @@ TEST_CASE("whatever coroutines do, one is inside at a time, and all of them end"
   }
 }
 
+// Sanitizers keep frames elsewhere, and turn none into a jump.
+#if KEYSPAN_ADDRESS_SANITIZER || KEYSPAN_THREAD_SANITIZER
+constexpr bool is_sanitized = true;
+#elif defined(__has_feature)
+constexpr bool is_sanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+constexpr bool is_sanitized = false;
+#endif
+constexpr int often = is_sanitized ? 1'000 : 100'000;
+
 // How far the stack is from where it was.
 std::size_t depth_from(char const* base) {
   char const here = 0;
@@ -256,15 +272,16 @@ TEST_CASE("a hundred thousand rounds in and out of a strand leave the stack as i
   };
   auto const one = rounds(100);
   std::size_t const of_few = deepest;
-  auto const many = rounds(100'000);
-  CHECK(deepest == of_few);
+  auto const many = rounds(often);
+  CHECK((is_sanitized || deepest == of_few));
   std::vector<held> three;
-  auto const begin = [&]() -> held {
+  auto const run_begin = [&]() -> held {
     co_await inside.enter();
-    for (int i = 0; i < 3; ++i) three.push_back(rounds(100'000));
-  }();
-  CHECK(done == 400'100);
-  CHECK(deepest < of_few + 4'096);
+    for (int i = 0; i < 3; ++i) three.push_back(rounds(often));
+  };
+  auto const begin = run_begin();
+  CHECK(done == 100 + 4 * often);
+  CHECK((is_sanitized || deepest < of_few + 4'096));
 }
 
 task<int> ready_one() { co_return 1; }
@@ -287,9 +304,9 @@ TEST_CASE("tasks that are always ready do not deepen the stack, either") {
   };
   CHECK(sync_wait(visits(10)) == 10);
   std::size_t const of_few = deepest;
-  CHECK(sync_wait(visits(100'000)) == 100'000);
+  CHECK(sync_wait(visits(often)) == often);
   // Unoptimised builds may keep a frame of the stack for each task that is awaited in turn.
-  CHECK(deepest < of_few + 65'536);
+  CHECK((is_sanitized || deepest < of_few + 65'536));
 }
 
 TEST_CASE("several strands go their own ways on one thread") {
@@ -316,11 +333,12 @@ TEST_CASE("several strands go their own ways on one thread") {
   CHECK(log == "1a 1b 1c 1A ");
   log.clear();
   std::vector<held> two;
-  auto const begin = [&]() -> held {
+  auto const run_begin = [&]() -> held {
     co_await a.enter();
     two.push_back(cross("1"));
     two.push_back(cross("2"));
-  }();
+  };
+  auto const begin = run_begin();
   for (held const& it : two) CHECK(it.is_done());
   CHECK(log.size() == 24);
   CHECK(!a.is_inside());
@@ -337,7 +355,7 @@ TEST_CASE("the last one inside may let the strand go") {
       log += name;
     };
     std::vector<held> others;
-    auto const last = [&]() -> held {
+    auto const run_last = [&]() -> held {
       co_await inside->enter();
       others.push_back(visit('a'));
       others.push_back(visit('b'));
@@ -348,7 +366,8 @@ TEST_CASE("the last one inside may let the strand go") {
       }
       inside.reset();
       log += '.';
-    }();
+    };
+    auto const last = run_last();
     CHECK(last.is_done());
     CHECK(log == "ab.");
   }
@@ -393,22 +412,24 @@ TEST_CASE("who waits for a signal goes on behind those who are queued") {
   strand inside;
   signal changed{inside};
   std::string log;
-  auto const wait = [&]() -> held {
+  auto const run_wait = [&]() -> held {
     co_await inside.enter();
     co_await changed.wait();
     log += 'w';
-  }();
+  };
+  auto const wait = run_wait();
   auto const visit = [&](char name) -> held {
     co_await inside.enter();
     log += name;
   };
   std::vector<held> others;
-  auto const tell = [&]() -> held {
+  auto const run_tell = [&]() -> held {
     co_await inside.enter();
     others.push_back(visit('a'));
     changed.notify();
     others.push_back(visit('b'));
-  }();
+  };
+  auto const tell = run_tell();
   CHECK(log == "awb");
 }
 
@@ -428,7 +449,7 @@ TEST_CASE("a group is joined when all that it began have ended, those begun mean
     co_await inside.enter();
     group.spawn(step('c'));
   };
-  auto const all = [&]() -> held {
+  auto const run_all = [&]() -> held {
     co_await inside.enter();
     group.spawn(step('a'));
     group.spawn(step('b'));
@@ -443,7 +464,8 @@ TEST_CASE("a group is joined when all that it began have ended, those begun mean
     auto again = group.join();  // of nobody
     co_await std::move(again);
     log += '.';
-  }();
+  };
+  auto const all = run_all();
   CHECK(log == "ab");
   out.open_for(1);
   CHECK(log == "abB");
@@ -466,21 +488,23 @@ TEST_CASE("who joins waits for those, too, that were begun while it was told tha
     co_await inside.enter();
     log += name;
   };
-  auto const all = [&]() -> held {
+  auto const run_all = [&]() -> held {
     co_await inside.enter();
     group.spawn(work('a'));
     auto joining = group.join();
     co_await std::move(joining);
     log += '.';
-  }();
+  };
+  auto const all = run_all();
   // Queued before the first one is through, so inside between its end and who joins.
-  auto const another = [&]() -> held {
+  auto const run_another = [&]() -> held {
     co_await inside.enter();
     out.open_for();
     co_await inside.enter();
     co_await inside.enter();
     group.spawn(work('b'));
-  }();
+  };
+  auto const another = run_another();
   CHECK(log == "a");
   CHECK(out.size() == 1);
   CHECK(!all.is_done());
@@ -497,14 +521,15 @@ TEST_CASE("a group takes tasks after it was joined") {
     ++done;
     co_return;
   };
-  auto const all = [&]() -> held {
+  auto const run_all = [&]() -> held {
     co_await inside.enter();
     for (int round = 1; round <= 3; ++round) {
       for (int i = 0; i < round; ++i) group.spawn(work());
       auto joining = group.join();
       co_await std::move(joining);
     }
-  }();
+  };
+  auto const all = run_all();
   CHECK(all.is_done());
   CHECK(done == 6);
 }
