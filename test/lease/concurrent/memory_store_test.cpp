@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -106,9 +107,18 @@ TEST_CASE("what 4 threads add to one number is what it comes to") {
         auto const made = sync_wait(host.replace("number", next, read->version, {}));
         if (made) break;
         if (keyspan::was_not_done(made.error().code)) continue;
-        // Nothing is late here, so what was done is done; another one may have come behind it.
-        std::lock_guard const lock{mutex};
-        if (std::ranges::find(history, next, &store_write::body) != history.end()) break;
+        // Nothing is late here, so what was done is done. Somebody has replaced what was read, or
+        // nobody has; who did it is told a little later.
+        auto const is_mine = [&]() -> std::optional<bool> {
+          if (store.find("number")->version == read->version) return false;
+          std::lock_guard const lock{mutex};
+          auto const one = std::ranges::find(history, read->version, &store_write::replaced);
+          if (one == history.end()) return std::nullopt;
+          return one->body == next;
+        };
+        std::optional<bool> known = is_mine();
+        for (; !known; known = is_mine()) std::this_thread::yield();
+        if (*known) break;
       }
     }
   });
