@@ -211,6 +211,7 @@ class processing {
     std::optional<lease_attempts> attempts{};
     std::string halted{};
     std::optional<instant> ended_since{};
+    std::optional<instant> waits_since{};
     double weight = 0;
     instant weighed_at{};
     bool is_listed = false;
@@ -1815,6 +1816,7 @@ class processing {
       auto const& record = one->record;
       if (record.facts.phase != lease_phase::ended || is_own(one->machine.state())) {
         one->ended_since.reset();
+        one->waits_since.reset();
         continue;
       }
       if (!one->ended_since) one->ended_since = now();
@@ -1826,9 +1828,14 @@ class processing {
       bool const is_old = std::any_of(removed.begin(), removed.end(), [&](std::size_t i) {
         return records[i].range == record.range;
       });
-      if (!is_waiting || is_old || range == record.range) continue;
+      if (!is_waiting || is_old || range == record.range) {
+        one->waits_since.reset();
+        continue;
+      }
+      // Where the child was impossible for a while, others have the time to wait for it now, too.
+      if (!one->waits_since) one->waits_since = now();
       wants_leases_ = true;
-      if (now() < instant_after(*one->ended_since, wait)) continue;
+      if (now() < instant_after(*one->waits_since, wait)) continue;
 
       record_type none{range};
       none.facts = {
