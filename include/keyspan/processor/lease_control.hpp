@@ -64,6 +64,20 @@ constexpr std::optional<std::uint64_t> lsn_of(Item const& item) {
   }
 }
 
+// Where a feed begins that is opened now: its parts in token order, *now* fixed in each.
+template <page_source Source>
+task<result<composite_cursor<token_of_source<Source>>>> position_of_start(
+    Source& source, feed_request<token_of_source<Source>> request) {
+  feed<Source> whole{source, std::move(request)};
+  auto opening = whole.open_async();
+  result<void> const opened = co_await std::move(opening);
+  if (!opened) co_return unexpected{opened.error()};
+  auto position = whole.cursor();
+  std::sort(position.parts.begin(), position.parts.end(),
+            [](auto const& a, auto const& b) { return a.range < b.range; });
+  co_return position;
+}
+
 }  // namespace detail
 
 /// All leases under one prefix, for who watches and steers: it owns none of them. Source and store
@@ -221,13 +235,10 @@ class lease_control {
     asked.start = std::move(start);
     asked.mode = lease.position.mode;
     asked.scope = lease.range;
-    feed<Source> part{source_, std::move(asked)};
-    auto opening = part.open_async();
-    result<void> const opened = co_await std::move(opening);
+    auto opening = detail::position_of_start(source_, std::move(asked));
+    auto const opened = co_await std::move(opening);
     if (!opened) co_return unexpected{opened.error()};
-    auto position = part.cursor();
-    std::sort(position.parts.begin(), position.parts.end(),
-              [](auto const& a, auto const& b) { return a.range < b.range; });
+    auto const& position = *opened;
     if (position.key)
       co_return fail(errc::key_mismatch, "a lease is of all keys of its range, not of one");
     if (position.mode != lease.position.mode)

@@ -145,7 +145,7 @@ class processing {
     if (begun) {
       group_.spawn(look_around());
       if constexpr (watchable_lease_store<Store>) group_.spawn(watch_layout());
-      while (!is_stopping_ && !fatal_) co_await changed_.wait();
+      while (!is_stopping_) co_await changed_.wait();
       co_await wind_up();
     }
     is_over_ = true;
@@ -160,7 +160,6 @@ class processing {
     co_await std::move(joined);
     co_await strand_.leave();
     if (!begun) co_return unexpected{begun.error()};
-    if (fatal_) co_return unexpected{*fatal_};
     co_return result<void>{};
   }
 
@@ -176,13 +175,6 @@ class processing {
   }
   session_id session() const noexcept { return terms_.session; }
 
-  // Looks at a record that was changed from here, as if it were listed.
-  void look_soon() {
-    wants_list_ = true;
-    look_at_ = clock_.now();
-    look_now_.notify();
-  }
-
  private:
   struct reading;
 
@@ -196,7 +188,6 @@ class processing {
     std::string version{};
     lease_machine machine;
     record_type sent;  // what is in flight
-    bool is_in_flight = false;
     bool is_reading_back = false;
     bool is_looking = false;  // a single record is being read
     std::shared_ptr<reading> work{};
@@ -242,7 +233,6 @@ class processing {
     std::vector<std::deque<piece>> lanes{};
     std::size_t queued = 0;   // pieces
     std::size_t at_work = 0;  // coroutines
-    std::size_t unacknowledged = 0;
     bool is_closing = false;  // nothing more is begun
     bool is_parked = false;   // it is paused: closing, and its lease is kept
     stop_source stop{};       // of what is at work
@@ -251,7 +241,6 @@ class processing {
     std::uint64_t newest = 0;
     std::uint64_t handled = 0;
     bool is_at_end = false;
-    bool is_behind = false;  // something newer was read than was handled
     instant next_checkpoint = (instant::max)();
     signal changed;
   };
@@ -355,13 +344,16 @@ class processing {
     alarm_.request_stop();
     rearmed_.notify();
   }
+  // Until when a lease is held; the end of time where it is not.
+  static instant deadline_of(lease const& one) {
+    auto const state = one.machine.state();
+    bool const may_be_held = state >= lease_state::active && state <= lease_state::ending;
+    return may_be_held ? one.machine.situation().deadline : (instant::max)();
+  }
   instant next_alarm() const {
     instant first = (std::min)(member_beat_, look_at_);
     for (auto const& [id, one] : leases_) {
-      auto const state = one->machine.state();
-      if (state >= lease_state::active && state <= lease_state::ending)
-        first = (std::min)(first, one->machine.situation().deadline);
-      first = (std::min)({first, one->next_beat, one->overdue_at});
+      first = (std::min)({first, deadline_of(*one), one->next_beat, one->overdue_at});
       if (one->work) first = (std::min)(first, one->work->next_checkpoint);
     }
     return first;
@@ -378,13 +370,8 @@ class processing {
       look_now_.notify();
     }
     // What is told may change which leases there are.
-    std::vector<lease_ptr> all;
-    for (auto const& [id, one] : leases_) all.push_back(one);
-    for (auto const& one : all) {
-      auto const state = one->machine.state();
-      bool const may_be_held = state >= lease_state::active && state <= lease_state::ending;
-      if (may_be_held && one->machine.situation().deadline <= at)
-        step(one, {.kind = facts_kind::deadline});
+    for (auto const& one : all_leases()) {
+      if (deadline_of(*one) <= at) step(one, {.kind = facts_kind::deadline});
       if (one->next_beat <= at) {
         one->next_beat = instant_after(at, jittered(options_.lease_renew_interval));
         step(one, {.kind = facts_kind::beat_due});
@@ -614,7 +601,6 @@ class processing {
       one->attempts.reset();
       one->halted.clear();
     }
-    if (one->machine.situation().write == lease_write::none) one->is_in_flight = false;
     if (effects.writes) order_write(one, effects.facts);
     if (effects.reads_back) order_read_back(one);
     if (effects.opens) open(one);
@@ -628,14 +614,14 @@ class processing {
     if (effects.forgets) leases_.erase(one->id);
     if (effects.arms) rearm(one->machine.situation().deadline);
     if (state != before) {
-      tell_change(one, before, event.kind);
+      tell_change(one, before);
       if (!is_own(state)) one->next_beat = one->overdue_at = (instant::max)();
       changed_.notify();
     }
     if (effects.adopts && (state == lease_state::active || state == lease_state::draining))
       heed_requests(one);
   }
-  void tell_change(lease_ptr const& one, lease_state before, lease_event_kind) {
+  void tell_change(lease_ptr const& one, lease_state before) {
     using enum lease_state;
     auto const state = one->machine.state();
     if (state == lost) {
@@ -685,7 +671,6 @@ class processing {
   }
   void order_write(lease_ptr const& one, lease_facts const& facts) {
     one->sent = record_with(*one, facts);
-    one->is_in_flight = true;
     one->is_reading_back = false;
     group_.spawn(write_lease(one, facts.stamp.number, one->version, one->sent.to_text()));
   }
@@ -879,17 +864,15 @@ class processing {
     }
     one->overdue_at = in(options_.drain_limit);
     rearm(one->overdue_at);
-    if (!one->work) {
-      group_.spawn(report_closed(one));
-      return;
-    }
-    one->work->is_parked = false;
-    one->work->stop.request_stop();
-    close(*one->work);
+    close_for_good(one);
   }
   void cancel(lease_ptr const& one) {
     one->reason = close_reason::lease_lost;
     one->overdue_at = (instant::max)();
+    close_for_good(one);
+  }
+  // The lease goes, too.
+  void close_for_good(lease_ptr const& one) {
     if (!one->work) {
       group_.spawn(report_closed(one));
       return;
@@ -1146,17 +1129,19 @@ class processing {
     step(one, {.kind = facts_kind::deadline});
     return false;
   }
+  static batch_type batch_of(reading& work, piece const& next, std::uint32_t attempt,
+                             acknowledgement done) {
+    auto& items = next.batch->page.items;
+    return {
+        work.info,         std::span<item_type>{std::ranges::data(items), std::ranges::size(items)},
+        next.which,        attempt,
+        work.stop.token(), std::move(done)};
+  }
   // None where it was too late to begin: others on this thread came first.
   task<std::optional<result<void>>> hand_over(lease_ptr one, std::shared_ptr<reading> work,
                                               piece const& next, std::uint32_t attempt) {
     instant const deadline = one->machine.situation().deadline;
-    auto& items = next.batch->page.items;
-    batch_type batch{work->info,
-                     std::span<item_type>{std::ranges::data(items), std::ranges::size(items)},
-                     next.which,
-                     attempt,
-                     work->stop.token(),
-                     acknowledgement_of(one, work, next)};
+    batch_type batch = batch_of(*work, next, attempt, acknowledgement_of(one, work, next));
     co_await strand_.leave();
     std::optional<result<void>> outcome;
     if (clock_.now() < deadline) {
@@ -1193,7 +1178,7 @@ class processing {
           if (done) continue;
           if (work->is_closing || !may_go_on(one)) co_return;
           for (std::uint32_t tries = 1;; ++tries) {
-            auto parking = park(one, work, single, done.error());
+            auto parking = park(work, single, done.error());
             result<void> const parked = co_await std::move(parking);
             if (parked) break;
             tell(processor_event_kind::handler_failed, one.get(), &parked.error());
@@ -1215,20 +1200,12 @@ class processing {
          error{errc::handler_failed, "a batch failed ", options_.most_attempts,
                " times: ", last.text.empty() ? meaning_of(last.code) : last.text.view()});
   }
-  task<result<void>> park(lease_ptr one, std::shared_ptr<reading> work, piece const& next,
-                          error why) {
-    auto& items = next.batch->page.items;
-    batch_type batch{work->info,
-                     std::span<item_type>{std::ranges::data(items), std::ranges::size(items)},
-                     next.which,
-                     options_.most_attempts + 1,
-                     work->stop.token(),
-                     acknowledgement{}};
+  task<result<void>> park(std::shared_ptr<reading> work, piece const& next, error why) {
+    batch_type batch = batch_of(*work, next, options_.most_attempts + 1, {});
     co_await strand_.leave();
     auto parking = outcome_of([&]() -> decltype(auto) { return handler_.park(batch, why); });
     result<void> const done = co_await std::move(parking);
     co_await strand_.enter();
-    static_cast<void>(one);
     co_return done;
   }
   void halt(lease_ptr const& one, reading& work, error const& why) {
@@ -1414,16 +1391,13 @@ class processing {
     asked.mode = options_.mode;
     asked.session_token = options_.session_token;
     asked.stop = asking_.token();
-    feed<Source> whole{source_, std::move(asked)};
     co_await strand_.leave();
-    auto opening = whole.open_async();
-    result<void> const opened = co_await std::move(opening);
+    auto opening = position_of_start(source_, std::move(asked));
+    auto const opened = co_await std::move(opening);
     co_await strand_.enter();
-    if (!opened) co_return opened;
+    if (!opened) co_return unexpected{opened.error()};
 
-    auto position = whole.cursor();
-    std::sort(position.parts.begin(), position.parts.end(),
-              [](auto const& a, auto const& b) { return a.range < b.range; });
+    auto const& position = *opened;
     std::vector<range_type> ranges;
     for (auto const& part : position.parts) ranges.push_back(part.range);
     auto const range = *range_type::from(ranges.front().lower(), ranges.back().upper());
@@ -1438,11 +1412,8 @@ class processing {
       // Too many to write down: their leases find them again, from the same start.
       if (is_large) root.position.parts = {cursor<token_type>{range, start_of_leases()}};
     }
-    std::string const id = ids_.lease(source_.scheme().name(), range);
-    std::string const body = root.to_text();
-    ++counters_.writes;
-    auto created = co_await store_.create(id, body, request());
-    co_await strand_.enter();
+    auto creating = create_record(root);
+    auto const created = co_await std::move(creating);
     if (!created && created.error().code != errc::already_exists)
       co_return unexpected{created.error()};
     auto marking = mark_leases_made();
@@ -1452,6 +1423,22 @@ class processing {
       tell(processor_event_kind::leases_made);
     }
     co_return marked;
+  }
+  // As long as somebody else waits for what this host holds.
+  instant::duration own_wait() const {
+    return wait_before_taking(terms_.hold, terms_.rate_bound_ppm);
+  }
+  std::string id_of(record_type const& record) const {
+    return ids_.lease(source_.scheme().name(), record.range);
+  }
+  // Its version, where nobody has created it before.
+  task<result<std::string>> create_record(record_type const& record) {
+    std::string const id = id_of(record);
+    std::string const body = record.to_text();
+    ++counters_.writes;
+    auto answer = co_await store_.create(id, body, request());
+    co_await strand_.enter();
+    co_return answer;
   }
   // From here on nobody makes them anew.
   task<result<void>> mark_leases_made() {
@@ -1514,6 +1501,11 @@ class processing {
     }
   }
 
+  void look_soon() {
+    wants_list_ = true;
+    look_at_ = now();
+    look_now_.notify();
+  }
   task<> look_once(bool is_full) {
     // The number first: what has changed since is seen by the lists behind it.
     std::string const layout = ids_.layout();
@@ -1619,10 +1611,7 @@ class processing {
     if (terms_.liveness == liveness::per_lease) co_return false;
     std::vector<session_id> silent;
     for (auto const& [session, known] : members_) {
-      bool const is_over =
-          known.watch.is_seen && !known.watch.is_absent &&
-          (known.watch.phase == member_phase::fenced || known.watch.phase == member_phase::away);
-      if (session == terms_.session || is_over || !is_overdue(session)) continue;
+      if (session == terms_.session || is_fenced(session) || !is_overdue(session)) continue;
       // Of one without a record that owns nothing there is nothing to take.
       if (known.watch.is_absent && !owns_something(session)) continue;
       silent.push_back(session);
@@ -1744,22 +1733,19 @@ class processing {
     for (auto child : created) {
       child.facts.stamp = {terms_.session, draw()};
       child.facts.held_for = terms_.hold;
-      std::string const id = ids_.lease(source_.scheme().name(), child.range);
+      std::string const id = id_of(child);
       // One that was there before has gone further: somebody has removed it by hand.
       if (auto const found = buried_.find(id); found != buried_.end()) {
         wants_leases_ = true;
-        auto const wait = wait_before_taking(terms_.hold, terms_.rate_bound_ppm);
-        if (now() < instant_after(found->second.since, wait)) continue;
+        if (now() < instant_after(found->second.since, own_wait())) continue;
         auto const stamp = child.facts.stamp;
         child = found->second.record;
         child.facts.stamp = stamp;
       }
-      std::string const body = child.to_text();
       // What is seen now is not to be acted on much later.
       if (now() >= instant_after(began, terms_.hold)) co_return;
-      ++counters_.writes;
-      auto answer = co_await store_.create(id, body, request());
-      co_await strand_.enter();
+      auto creating = create_record(child);
+      auto answer = co_await std::move(creating);
       if (!answer) {
         if (answer.error().code != errc::already_exists)
           tell(processor_event_kind::store_failed, nullptr, &answer.error());
@@ -1780,8 +1766,7 @@ class processing {
       if (is_void(one->record)) {
         if (!one->ended_since) one->ended_since = now();
         wants_leases_ = true;
-        auto const wait = wait_before_taking(terms_.hold, terms_.rate_bound_ppm);
-        if (now() < instant_after(*one->ended_since, wait)) continue;
+        if (now() < instant_after(*one->ended_since, own_wait())) continue;
       }
       ++counters_.writes;
       std::string const version = one->version;
@@ -1810,7 +1795,7 @@ class processing {
   task<> reopen_the_stuck(std::vector<record_type> const& records,
                           std::vector<record_type> const& created,
                           std::vector<std::size_t> const& removed) {
-    auto const wait = wait_before_taking(terms_.hold, terms_.rate_bound_ppm);
+    auto const wait = own_wait();
     auto const all = all_leases();
     for (auto const& one : all) {
       auto const& record = one->record;
@@ -1842,11 +1827,8 @@ class processing {
           .phase = lease_phase::ended, .stamp = {terms_.session, draw()}, .held_for = terms_.hold};
       none.position = record.position;
       none.position.parts = {cursor<token_type>{range, from_beginning}};
-      std::string const id = ids_.lease(source_.scheme().name(), range);
-      std::string const body = none.to_text();
-      ++counters_.writes;
-      auto const blocked = co_await store_.create(id, body, request());
-      co_await strand_.enter();
+      auto blocking = create_record(none);
+      auto const blocked = co_await std::move(blocking);
       wants_list_ = true;
       if (!blocked) continue;
 
@@ -1875,7 +1857,7 @@ class processing {
     for (auto const& [id, one] : leases_) records.push_back(one->record);
     auto const whole = whole_space(source_.scheme());
     auto const holes = ranges_without_a_lease<token_type>(whole, records);
-    auto const wait = wait_before_taking(terms_.hold, terms_.rate_bound_ppm);
+    auto const wait = own_wait();
     std::erase_if(buried_, [&](auto const& entry) {
       return leases_.contains(entry.first) || now() >= instant_after(entry.second.since, 8 * wait);
     });
@@ -1900,16 +1882,13 @@ class processing {
       asked.mode = options_.mode;
       asked.scope = range;
       asked.stop = asking_.token();
-      feed<Source> part{source_, std::move(asked)};
       co_await strand_.leave();
-      auto opening = part.open_async();
-      result<void> const opened = co_await std::move(opening);
+      auto opening = position_of_start(source_, std::move(asked));
+      auto opened = co_await std::move(opening);
       co_await strand_.enter();
       if (!opened) co_return;
       record_type fresh{range};
-      fresh.position = part.cursor();
-      std::sort(fresh.position.parts.begin(), fresh.position.parts.end(),
-                [](auto const& a, auto const& b) { return a.range < b.range; });
+      fresh.position = *std::move(opened);
       fresh.facts = {.is_detached = true,
                      .owner = departed_session,
                      .epoch = (layout_number_ + 1) << 32,
@@ -1918,13 +1897,10 @@ class processing {
     }
     for (auto& record : made) {
       record.facts.stamp = {terms_.session, draw()};
-      std::string const id = ids_.lease(source_.scheme().name(), record.range);
-      std::string const body = record.to_text();
-      ++counters_.writes;
-      auto answer = co_await store_.create(id, body, request());
-      co_await strand_.enter();
+      auto creating = create_record(record);
+      auto const answer = co_await std::move(creating);
       if (!answer) continue;
-      lease const filled{id, record, 0};
+      lease const filled{id_of(record), record, 0};
       tell(processor_event_kind::restored, &filled);
       bump_layout();
     }
@@ -2064,7 +2040,7 @@ class processing {
     instant const at_last = in(options_.drain_limit + options_.lease_expiration_interval);
     if (options_.on_stop == stop_manner::keep_place) terms_.place = place_;
     terms_.is_stopping = true;
-    bool const hands_over = options_.on_stop == stop_manner::hand_over && !fatal_;
+    bool const hands_over = options_.on_stop == stop_manner::hand_over;
     if (hands_over) {
       step_member({.kind = member_event_kind::drain});
       bump_layout();
@@ -2222,7 +2198,6 @@ class processing {
   bool gives_away_ = false;
   bool has_begun_ = false;
   bool is_over_ = false;
-  std::optional<error> fatal_{};
   processor_counters counters_{};
 };
 
