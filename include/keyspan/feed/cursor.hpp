@@ -302,6 +302,52 @@ result<token_of_scheme<Scheme>> token_in_space(Scheme const& scheme,
               text_of_token(*token));
 }
 
+inline void expect_member(json_reader& in, bool is_there, std::string_view name) {
+  if (!is_there) in.fail_here("the member \"", name, "\" is missing");
+}
+
+inline std::string read_bytes(json_reader& in) {
+  if (in.peek() != json_kind::object) return std::string{in.string()};
+  in.begin_object();
+  std::string_view name;
+  std::string bytes;
+  bool is_there = false;
+  while (in.next_member(name)) {
+    if (name != "hex") {
+      in.fail_here("bytes are {\"hex\":\"...\"}, without a member \"", inline_text<40>{name}, "\"");
+      break;
+    }
+    std::string_view const digits = in.string();
+    bytes.resize(digits.size() / 2);
+    auto const size = decode_hex(digits, std::span{bytes});
+    if (!size) {
+      in.fail_here(size.error());
+    } else if (is_utf8(bytes)) {
+      in.fail_here("what can be written as a string is not written in hexadecimal");
+    }
+    is_there = true;
+  }
+  expect_member(in, is_there, "hex");
+  return bytes;
+}
+
+// The token of a scheme that a JSON value is the text of; none where the reader has failed.
+template <class Scheme>
+std::optional<token_of_scheme<Scheme>> read_token(Scheme const& scheme, json_reader& in) {
+  using token_type = token_of_scheme<Scheme>;
+  std::string text;
+  if constexpr (writes_hex<token_type> || decimal_token<token_type>) {
+    text = in.string();
+  } else {
+    text = read_bytes(in);
+  }
+  if (!in.ok()) return std::nullopt;
+  auto token = token_in_space(scheme, token_of_text(scheme, text));
+  if (token) return *std::move(token);
+  in.fail_here(token.error());
+  return std::nullopt;
+}
+
 // Reads the text of a cursor, once from its beginning to its end; that it is one, and of which
 // version and scheme, is seen before, so that what is said of another text is not about details.
 template <class Cursor, class Scheme>
@@ -416,36 +462,6 @@ class cursor_reader {
     return {};
   }
 
-  static void expect_member(json_reader& in, bool is_there, std::string_view name) {
-    if (!is_there) in.fail_here("the member \"", name, "\" is missing");
-  }
-
-  static std::string read_bytes(json_reader& in) {
-    if (in.peek() != json_kind::object) return std::string{in.string()};
-    in.begin_object();
-    std::string_view name;
-    std::string bytes;
-    bool is_there = false;
-    while (in.next_member(name)) {
-      if (name != "hex") {
-        in.fail_here("bytes are {\"hex\":\"...\"}, without a member \"", inline_text<40>{name},
-                     "\"");
-        break;
-      }
-      std::string_view const digits = in.string();
-      bytes.resize(digits.size() / 2);
-      auto const size = decode_hex(digits, std::span{bytes});
-      if (!size) {
-        in.fail_here(size.error());
-      } else if (is_utf8(bytes)) {
-        in.fail_here("what can be written as a string is not written in hexadecimal");
-      }
-      is_there = true;
-    }
-    expect_member(in, is_there, "hex");
-    return bytes;
-  }
-
   void read_mode(json_reader& in) {
     auto const mode = feed_mode_of(in.string());
     if (mode) {
@@ -536,20 +552,8 @@ class cursor_reader {
   };
 
   void read_token(json_reader& in, bound& to) {
-    std::string text;
-    if constexpr (writes_hex<token_type> || decimal_token<token_type>) {
-      text = in.string();
-    } else {
-      text = read_bytes(in);
-    }
-    if (!in.ok()) return;
-    auto token = token_in_space(scheme_, token_of_text(scheme_, text));
-    if (!token) {
-      in.fail_here(token.error());
-      return;
-    }
-    to.at.emplace(*std::move(token));
-    to.is_there = true;
+    to.at = detail::read_token(scheme_, in);
+    to.is_there = to.at.has_value();
   }
 
   static void read_start(json_reader& in, continuation_text& to) {

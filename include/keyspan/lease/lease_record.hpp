@@ -285,35 +285,6 @@ inline result<void> see_record(std::string_view text, std::string_view wanted) {
   return unexpected{in.error()};
 }
 
-inline void expect_record_member(json_reader& in, bool is_there, std::string_view name) {
-  if (!is_there) in.fail_here("the member \"", name, "\" is missing");
-}
-
-inline std::string read_record_bytes(json_reader& in) {
-  if (in.peek() != json_kind::object) return std::string{in.string()};
-  in.begin_object();
-  std::string_view name;
-  std::string bytes;
-  bool is_there = false;
-  while (in.next_member(name)) {
-    if (name != "hex") {
-      in.fail_here("bytes are {\"hex\":\"...\"}, without a member \"", inline_text<40>{name}, "\"");
-      break;
-    }
-    std::string_view const digits = in.string();
-    bytes.resize(digits.size() / 2);
-    auto const size = decode_hex(digits, std::span{bytes});
-    if (!size) {
-      in.fail_here(size.error());
-    } else if (is_utf8(bytes)) {
-      in.fail_here("what can be written as a string is not written in hexadecimal");
-    }
-    is_there = true;
-  }
-  expect_record_member(in, is_there, "hex");
-  return bytes;
-}
-
 // Sixteen digits: a session, or the number of a place or a zone.
 inline std::uint64_t read_word(json_reader& in, std::string_view name) {
   std::string_view const digits = in.string();
@@ -364,8 +335,8 @@ inline lease_stamp read_stamp(json_reader& in) {
       in.fail_here("a stamp has no member \"", inline_text<40>{name}, "\"");
     }
   }
-  expect_record_member(in, has_session, "session");
-  expect_record_member(in, has_number, "number");
+  expect_member(in, has_session, "session");
+  expect_member(in, has_number, "number");
   return made;
 }
 
@@ -386,8 +357,8 @@ inline lease_attempts read_attempts(json_reader& in) {
       in.fail_here("attempts have no member \"", inline_text<40>{name}, "\"");
     }
   }
-  expect_record_member(in, has_sequence, "sequence");
-  expect_record_member(in, has_count, "count");
+  expect_member(in, has_sequence, "sequence");
+  expect_member(in, has_count, "count");
   return made;
 }
 
@@ -447,7 +418,7 @@ class lease_record_reader {
         facts_.owner.value = read_word(in, name);
         has_owner = true;
       } else if (name == "owner_name") {
-        owner_name_ = read_record_bytes(in);
+        owner_name_ = read_bytes(in);
       } else if (name == "epoch") {
         facts_.epoch = in.integer<std::uint64_t>();
         has_epoch = true;
@@ -474,37 +445,23 @@ class lease_record_reader {
         weight_ = in.number();
         if (in.ok() && weight_ < 0) in.fail_here("\"weight\" is 0 or more");
       } else if (name == "paused") {
-        paused_ = read_record_bytes(in);
+        paused_ = read_bytes(in);
       } else if (name == "reset") {
         reset_ = read_position(in, name);
       } else {
         in.fail_here("the record of a lease has no member \"", inline_text<40>{name}, "\"");
       }
     }
-    expect_record_member(in, has_phase, "phase");
-    expect_record_member(in, has_owner, "owner");
-    expect_record_member(in, has_epoch, "epoch");
-    expect_record_member(in, has_sequence, "sequence");
-    expect_record_member(in, has_stamp, "stamp");
-    expect_record_member(in, has_held_for, "held_for_ns");
-    expect_record_member(in, position_.has_value(), "position");
+    expect_member(in, has_phase, "phase");
+    expect_member(in, has_owner, "owner");
+    expect_member(in, has_epoch, "epoch");
+    expect_member(in, has_sequence, "sequence");
+    expect_member(in, has_stamp, "stamp");
+    expect_member(in, has_held_for, "held_for_ns");
+    expect_member(in, position_.has_value(), "position");
     in.finish();
     if (!in.ok()) return unexpected{in.error()};
     return {};
-  }
-
-  std::optional<token_type> read_token(json_reader& in) const {
-    std::string text;
-    if constexpr (writes_hex<token_type> || decimal_token<token_type>) {
-      text = in.string();
-    } else {
-      text = read_record_bytes(in);
-    }
-    if (!in.ok()) return std::nullopt;
-    auto token = token_in_space(scheme_, token_of_text(scheme_, text));
-    if (token) return *std::move(token);
-    in.fail_here(token.error());
-    return std::nullopt;
   }
 
   std::optional<range_type> read_range(json_reader& in) const {
@@ -514,18 +471,18 @@ class lease_record_reader {
     in.begin_object();
     while (in.next_member(name)) {
       if (name == "lower") {
-        lower = read_token(in);
+        lower = read_token(scheme_, in);
       } else if (name != "upper") {
         in.fail_here("a range has no member \"", inline_text<40>{name}, "\"");
       } else if (in.peek() == json_kind::null) {
         in.null();
         upper.emplace(space_end);
-      } else if (auto at = read_token(in)) {
+      } else if (auto at = read_token(scheme_, in)) {
         upper.emplace(*std::move(at));
       }
     }
-    expect_record_member(in, lower.has_value(), "lower");
-    expect_record_member(in, upper.has_value(), "upper");
+    expect_member(in, lower.has_value(), "lower");
+    expect_member(in, upper.has_value(), "upper");
     if (!in.ok()) return std::nullopt;
     auto range = range_type::from(*std::move(lower), *std::move(upper));
     if (range) return *std::move(range);
@@ -637,7 +594,7 @@ inline result<member_record> member_record::from_text(std::string_view text) {
       if (made.session == no_session || made.session == departed_session)
         in.fail_here("\"member\" is the session of a host: neither all 0 nor all f");
     } else if (member == "name") {
-      made.name = detail::read_record_bytes(in);
+      made.name = detail::read_bytes(in);
     } else if (member == "phase") {
       made.phase = detail::read_member_phase(in);
       has_phase = true;
@@ -659,9 +616,9 @@ inline result<member_record> member_record::from_text(std::string_view text) {
       in.fail_here("the record of a member has no member \"", inline_text<40>{member}, "\"");
     }
   }
-  detail::expect_record_member(in, has_phase, "phase");
-  detail::expect_record_member(in, has_beat, "beat");
-  detail::expect_record_member(in, has_held_for, "held_for_ns");
+  detail::expect_member(in, has_phase, "phase");
+  detail::expect_member(in, has_beat, "beat");
+  detail::expect_member(in, has_held_for, "held_for_ns");
   return in.finish(std::move(made));
 }
 
