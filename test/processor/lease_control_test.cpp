@@ -407,14 +407,21 @@ TEST_CASE("what is as it should be is counted and not written again") {
   CHECK(writes == 3);
 }
 
-TEST_CASE("leases that have ended are not steered") {
+TEST_CASE("leases that have ended are paused and resumed for what comes of them, and not counted") {
   plain_world all{3U};
   auto ended = all.make(part_of(all, 1));
   ended.facts.phase = lease_phase::ended;
+  auto const nothing = ended;
+  ended.children = {ended.range};
   all.put(ended);
   lease_control control{all.source, all.store};
   CHECK(sync_wait(control.pause(whole, "why")) == std::size_t{2});
+  CHECK(all.get(ended.range).paused == "why");
+  CHECK(sync_wait(control.resume(whole)) == std::size_t{2});
   CHECK(all.get(ended.range) == ended);
+  all.put(nothing);  // one of which nothing comes
+  CHECK(sync_wait(control.pause(whole, "why")) == std::size_t{2});
+  CHECK(all.get(ended.range) == nothing);
 }
 
 TEST_CASE("steering works without a layout, and where there are no leases") {

@@ -171,6 +171,38 @@ TEST_CASE("what was split and merged while nobody ran is found when somebody doe
   CHECK(all.leases(true).size() == 2);
 }
 
+TEST_CASE("a merge waits for a range that is paused, and what comes together with it is handled") {
+  meeting all{3};
+  host ada{all, quick_options("ada")};
+  all.write_some(2);
+  all.pass(4s);
+  keyspan::lease_control control{all.source, all.store};
+  auto const parts = all.source.partitions();
+  CHECK(keyspan::sync_wait(control.pause(parts[1].range, "maintenance")) == std::size_t{1});
+  all.pass(2s);
+  auto const merged = all.source.merge(parts[0].id, parts[1].id);
+  auto const opened = ada.opened;
+  for (int i = 0; i < 10; ++i) {
+    all.write_some();
+    all.pass(5s);
+  }
+  // One is paused, and the others are where they were.
+  CHECK(ada.opened == opened);
+  CHECK(ada.closed == std::vector{close_reason::paused});
+  for (auto const& [book, count] : all.written) {
+    auto const token = keyspan::token_of(keyspan::cosmos_v2, book);
+    CHECK(all.handled[book] == (parts[1].range.contains(token) ? 2 : count));
+  }
+  CHECK(keyspan::sync_wait(control.resume(parts[1].range)) == std::size_t{1});
+  all.pass(8s);
+  CHECK(all.is_all_handled());
+  CHECK(all.order_is_kept);
+  CHECK(all.repeated == 0);
+  CHECK(all.late == 0);
+  CHECK(all.leases(true).size() == 2);
+  CHECK(ada.count(kind::reopened) == 0);
+}
+
 TEST_CASE("by hand, the position follows what was acknowledged, in any order") {
   meeting all{1};
   std::vector<keyspan::acknowledgement> kept;

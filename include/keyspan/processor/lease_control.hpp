@@ -14,6 +14,7 @@
 #include <keyspan/feed/feed_progress.hpp>
 #include <keyspan/feed/feed_request.hpp>
 #include <keyspan/feed/page_source.hpp>
+#include <keyspan/lease/lease_changes.hpp>
 #include <keyspan/lease/lease_facts.hpp>
 #include <keyspan/lease/lease_ids.hpp>
 #include <keyspan/lease/lease_record.hpp>
@@ -200,8 +201,9 @@ class lease_control {
       if (positions.empty()) co_return done.size();
       for (auto const& [whole, position] : positions) {
         auto editing = edit(whole, [&whole, &position](record_type& record) {
-          if (record.range == whole) record.reset = position;
-          return record.range == whole;
+          bool const is_meant = record.range == whole && record.facts.phase == lease_phase::open;
+          if (is_meant) record.reset = position;
+          return is_meant;
         });
         auto const edited = co_await std::move(editing);
         if (!edited) co_return edited;
@@ -254,7 +256,8 @@ class lease_control {
   }
 
   // Changes the records for which `change` says so, where nobody else has meanwhile. Their stamps
-  // stay: it says nothing of whether their owners live.
+  // stay: it says nothing of whether their owners live. Ended ones are changed, too, for what comes
+  // of them; what is counted is those that are open.
   template <class Change>
   task<result<std::size_t>> edit(range_type range, Change change) {
     std::string const leases = ids_.leases();
@@ -270,17 +273,18 @@ class lease_control {
         if (!stored) co_return unexpected{stored.error()};
         auto record = record_type::from_text(source_.scheme(), stored->body);
         if (!record) co_return unexpected{record.error()};
-        if (record->facts.phase != lease_phase::open || !overlaps(record->range, range)) break;
+        if (is_void(*record) || !overlaps(record->range, range)) break;
         auto const before = *record;
         if (!change(*record)) break;
+        bool const is_open = record->facts.phase == lease_phase::open;
         if (*record == before) {  // also where an answer was lost
-          ++count;
+          if (is_open) ++count;
           break;
         }
         std::string const body = record->to_text();
         auto const done = co_await store_.replace(listed.id, body, stored->version, request_);
         if (done) {
-          ++count;
+          if (is_open) ++count;
           break;
         }
         if (done.error().code == errc::not_found) break;

@@ -1059,10 +1059,21 @@ class processing {
     for (auto const& owner : owners)
       ranges.push_back(std::ranges::size(owners) == 1 ? owner.range
                                                       : *intersection(owner.range, range));
-    if (ranges.size() == 1 && ranges.front() == range) return false;
+    if (ranges.size() == 1 && (ranges.front() == range || is_held_up(*one, ranges.front())))
+      return false;
     one->children = grouped(std::move(ranges));
     step(one, {.kind = facts_kind::gone});
     return work.is_closing;
+  }
+
+  // Whether a merge waits for one that is paused: until then the others are read on as the parts of
+  // a larger range that they are.
+  bool is_held_up(lease const& one, range_type const& merged) const {
+    return std::any_of(leases_.begin(), leases_.end(), [&](auto const& entry) {
+      auto const& other = entry.second->record;
+      return entry.second.get() != &one && other.facts.phase == lease_phase::open &&
+             !other.paused.empty() && overlaps(other.range, merged);
+    });
   }
 
   // Handles what comes on one lane, one piece after the other.
@@ -1780,6 +1791,12 @@ class processing {
       if (answer) tell(processor_event_kind::removed, one.get());
       leases_.erase(one->id);
       has_changed = true;
+    }
+    for (auto const& [which, child] : leases_to_end<token_type>(records)) {
+      auto const& one = all[which];
+      if (!one->work || one->work->is_closing) continue;
+      one->children = {child};
+      step(one, {.kind = facts_kind::gone});
     }
     auto reopening = reopen_the_stuck(records, created, removed);
     co_await std::move(reopening);
