@@ -4,18 +4,12 @@
 #include <keyspan/async/manual_clock.hpp>
 #include <keyspan/async/sync_wait.hpp>
 #include <keyspan/feed/scripted_source.hpp>
-#include <keyspan/hash/fast64.hpp>
 #include <keyspan/lease/lease_changes.hpp>
 #include <keyspan/processor/processing.hpp>
-#include <keyspan/range/token_range.hpp>
 
 #include <support/check.hpp>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <vector>
 
 namespace {
 
@@ -24,21 +18,6 @@ using test::check;
 using test::host;
 using test::meeting;
 using test::quick_options;
-using range_type = keyspan::token_range<std::uint64_t>;
-
-TEST_CASE("neighbours are grouped until there are few enough, and none is left out") {
-  for (std::size_t const count : {1U, 2U, 127U, 128U, 129U, 255U, 256U, 300U, 20'000U}) {
-    std::vector<range_type> ranges;
-    for (std::uint64_t i = 0; i < count; ++i) ranges.push_back({10 * i, 10 * (i + 1)});
-    auto const groups = keyspan::detail::grouped(ranges);
-    CHECK(groups.size() <= keyspan::detail::most_children);
-    CHECK((count > keyspan::detail::most_children || groups == ranges));
-    CHECK(groups.front().lower() == 0);
-    CHECK(groups.back().upper() == 10 * count);
-    for (std::size_t i = 1; i < groups.size(); ++i)
-      CHECK(groups[i - 1].upper() == groups[i].lower());
-  }
-}
 
 TEST_CASE("a container of more partitions than a record has room for is shared out all the same") {
   meeting all{300};
@@ -50,12 +29,6 @@ TEST_CASE("a container of more partitions than a record has room for is shared o
   auto const leases = all.leases(true);
   CHECK(leases.size() == 300);
   CHECK(std::none_of(leases.begin(), leases.end(), [](auto const& one) { return is_void(one); }));
-}
-
-TEST_CASE("drawn numbers are not alike, and never nobody's") {
-  auto const one = keyspan::detail::drawn_number();
-  CHECK(one != 0);
-  CHECK(one != keyspan::detail::drawn_number());
 }
 
 TEST_CASE("the example of processing reads as it should") {

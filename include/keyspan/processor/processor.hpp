@@ -61,8 +61,9 @@ class processor {
 
   /// Takes part until stop is requested, then lets go of all it has as the options say. The handler
   /// outlives it. Requires that it does not run already.
-  /// Errors: `invalid_options`; what source and store say for good, as `unauthorized`. Everything
-  /// else is tried again, and told to `on_event`.
+  /// Errors: `invalid_options`; what source and store say for good while it starts, as
+  /// `unauthorized`. Everything else, and all that is said later, is told to `on_event` and tried
+  /// again.
   template <class Handler>
   task<result<void>> run(Handler& handler, stop_token stop = {}) {
     using work_type = detail::processing<Source, Store, Clock, Handler>;
