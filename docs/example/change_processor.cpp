@@ -86,41 +86,13 @@ class ledger {
   bool is_in_order_ = true;
 };
 
-// [region: store]
-// The store as a worker sees it. It has no `watch`, which would block the thread: a processor looks
-// at the layout now and then instead.
-class shared_records {
- public:
-  explicit shared_records(store_of_all& all) : all_{all} {}
-
-  auto list(std::string_view prefix, keyspan::store_request const& asked) {
-    return all_.list(prefix, asked);
-  }
-  auto read(std::string_view id, keyspan::store_request const& asked) {
-    return all_.read(id, asked);
-  }
-  auto create(std::string_view id, std::string_view body, keyspan::store_request const& asked) {
-    return all_.create(id, body, asked);
-  }
-  auto replace(std::string_view id, std::string_view body, std::string_view version,
-               keyspan::store_request const& asked) {
-    return all_.replace(id, body, version, asked);
-  }
-  auto remove(std::string_view id, std::string_view version, keyspan::store_request const& asked) {
-    return all_.remove(id, version, asked);
-  }
-
- private:
-  store_of_all& all_;
-};
-static_assert(keyspan::lease_store<shared_records>);
-// [end: store]
-
 // A host: a thread, a loop, a processor. A program of yours has one of them, in main.
 class worker {
  public:
-  worker(std::string name, orders& from, store_of_all& leases, ledger& to)
-      : name_{std::move(name)}, from_{from}, leases_{leases}, to_{to}, thread_{[this] { run(); }} {}
+  worker(std::string name, orders& from, store_of_all& records, ledger& to)
+      : name_{std::move(name)}, from_{from}, records_{records}, to_{to}, thread_{[this] {
+          run();
+        }} {}
   worker(worker const&) = delete;
   worker& operator=(worker const&) = delete;
   ~worker() {
@@ -167,7 +139,8 @@ class worker {
         .store_timeout = 400ms,
         .leaving_notice = 100ms,
     };
-    keyspan::processor sharing{from_, leases_, loop_, options};
+    auto leases = records_.view(name_, loop_);  // the store, as this worker waits for it
+    keyspan::processor sharing{from_, leases, loop_, options};
     auto const done = loop_.complete(sharing.run(*this, stop_.token()));
     if (!done) std::cout << name_ << ": " << done.error() << '\n';
   }
@@ -182,7 +155,7 @@ class worker {
 
   std::string name_;
   orders& from_;
-  shared_records leases_;
+  store_of_all& records_;
   ledger& to_;
   keyspan::steady_loop loop_;
   keyspan::stop_source stop_;

@@ -1,11 +1,14 @@
 // What the library does, to look at: pumps send documents over a link that damages some of them,
 // each document that arrives goes to the partition that its key belongs to, and a partition that is
-// full splits.
+// full splits. Workers share the changes of all partitions: one comes later, another one is cut off
+// from the rest of the world, and each change is handled all the same.
 //
 // Every document is written, sent, read strictly and compared with what was sent, bit for bit; its
 // token is the one that Azure Cosmos DB computes. On a terminal a live table shows it, elsewhere
-// plain lines do.
+// plain lines do. The workers' time is virtual: a frame is half a second of it.
 #include <keyspan/keyspan.hpp>
+
+#include <boost/hana/adapt_struct.hpp>
 
 #include <algorithm>
 #include <array>
@@ -14,18 +17,32 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <iomanip>
 #include <iostream>
+#include <map>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #if __has_include(<sys/ioctl.h>) && __has_include(<unistd.h>)
 #include <sys/ioctl.h>
 #include <unistd.h>
 #endif
+
+using namespace std::chrono_literals;
+
+// What is kept of a pump: its last reading.
+struct state {
+  std::string id, pump;
+  std::uint32_t number = 0;
+  double value = 0;
+};
+BOOST_HANA_ADAPT_STRUCT(state, id, pump, number, value);
 
 namespace {
 
@@ -34,7 +51,7 @@ bool can_be_live() {
 #if defined(TIOCGWINSZ)
   winsize window{};
   return isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 &&
-         window.ws_row > 28;
+         window.ws_row > 30;
 #else
   return false;
 #endif
@@ -80,11 +97,8 @@ keyspan::result<reading> parse(std::string_view text) {
 // How a reading is partitioned.
 constexpr auto by_pump = keyspan::key_of(&reading::pump);
 
-// A partition of the container, and how much it holds.
-struct partition {
-  int number = 0;
-  std::uint64_t documents = 0;
-};
+// Who keeps the last reading of each pump, in partitions that split when they are full.
+using states = keyspan::memory_container<state, keyspan::cosmos_v2_scheme>;
 constexpr std::uint64_t room_in_partition = 48'000;
 
 // The same documents and the same damage on every machine.
@@ -130,6 +144,7 @@ struct row {
   keyspan::token128 token{};
   std::uint64_t read = 0;
   std::uint64_t refused = 0;
+  std::uint32_t number = 0;
   double last = 0;
 };
 constexpr int pumps = 400;
@@ -138,6 +153,20 @@ constexpr std::size_t pumps_shown = 4;
 struct refusal {
   std::string text;
   keyspan::error why;
+};
+
+// Handles the changes of the ranges that it is given: keeps the last number of each pump, and
+// refuses what a worker of before does too late.
+struct ledger {
+  struct line {
+    std::uint64_t epoch = 0;
+    std::uint32_t number = 0;
+  };
+  void enter(state const& one, std::uint64_t epoch) {
+    auto& known = lines[one.pump];
+    if (epoch >= known.epoch && one.number >= known.number) known = {epoch, one.number};
+  }
+  std::map<std::string, line> lines{};
 };
 
 class show {
@@ -150,28 +179,75 @@ class show {
   }
 
   void run() {
-    using clock = std::chrono::steady_clock;
-    auto const end = clock::now() + std::chrono::milliseconds{2200};
-    auto next_frame = clock::now();
-    for (int frame = 0; frame < frames; ++frame) {
-      for (int i = 0; i < documents_per_frame; ++i) send_one();
-      if (!is_live_ || clock::now() > end) continue;
-      draw();
-      std::this_thread::sleep_until(next_frame += std::chrono::milliseconds{50});
-    }
+    keyspan::run_loop loop;
+    static_cast<void>(loop.complete(
+        when_all(work(1, "ada", 0s), work(2, "bob", 0s), work(3, "eve", 8s), act()), clock_));
     is_live_ ? draw() : print();
   }
 
   // Whether the demo may be believed: no damage passed, and no document was read wrongly.
   bool is_right() const {
     std::uint64_t held = 0;
-    for (auto const& [range, part] : partitions_) held += part.documents;
-    return wrong_ == 0 && held == all().read;
+    for (auto const& [id, documents] : documents_) held += documents;
+    return wrong_ == 0 && held == all().read && is_all_handled();
   }
 
  private:
   static constexpr int frames = 40;
   static constexpr int documents_per_frame = 5'000;
+
+  // Sends, splits and shows, and lets half a second pass for the workers each time.
+  keyspan::task<> act() {
+    using clock = std::chrono::steady_clock;
+    auto next_frame = clock::now();
+    for (int frame = 0; frame < frames || !is_all_handled(); ++frame) {
+      if (frame == 2 * frames / 3) cut_off_->cut_off(keyspan::store_cut::silent);
+      for (int i = 0; i < documents_per_frame && frame < frames; ++i) send_one();
+      auto waiting = keyspan::wait_for(clock_, 500ms);
+      static_cast<void>(co_await std::move(waiting));
+      auto looking = look();
+      co_await std::move(looking);
+      if (!is_live_) continue;
+      draw();
+      std::this_thread::sleep_until(next_frame += std::chrono::milliseconds{50});
+    }
+    stop_.request_stop();
+  }
+
+  // One worker, which comes some time after the first.
+  keyspan::task<> work(std::uint64_t session, std::string name, keyspan::instant::duration later) {
+    auto waiting = keyspan::wait_for(clock_, later);
+    static_cast<void>(co_await std::move(waiting));
+    auto leases = store_.view(name);
+    if (name == "ada") cut_off_ = leases;
+    keyspan::processor sharing{container_,
+                               leases,
+                               clock_,
+                               {.host_name = name,
+                                .lease_renew_interval = 1s,
+                                .lease_acquire_interval = 1s,
+                                .lease_expiration_interval = 4s,
+                                .feed_poll_delay = 200ms,
+                                .start = keyspan::from_beginning,
+                                .layout_poll_interval = 500ms,
+                                .settle_window = 500ms,
+                                .drain_limit = 1s,
+                                .store_timeout = 500ms,
+                                .leaving_notice = 500ms,
+                                .session = keyspan::session_id{session}}};
+    auto handler = [this](auto& batch) {
+      for (auto const& change : batch) ledger_.enter(*change, batch.epoch());
+    };
+    auto running = sharing.run(handler, stop_.token());
+    wrong_ += !(co_await std::move(running)).has_value();
+  }
+
+  bool is_all_handled() const {
+    return std::all_of(rows_.begin(), rows_.end(), [this](row const& one) {
+      auto const found = ledger_.lines.find(one.pump);
+      return one.read == 0 || (found != ledger_.lines.end() && found->second.number == one.number);
+    });
+  }
 
   void send_one() {
     row& to = rows_[roll_.below(rows_.size())];
@@ -183,9 +259,14 @@ class show {
     if (got) {
       ++to.read;
       to.last = got->value;
+      to.number = got->number;
       auto const token = keyspan::token_of(keyspan::cosmos_v2, by_pump(*got)).value();
       wrong_ += token != to.token;
-      if (++partitions_.at(token).documents > room_in_partition) split(token);
+      auto const done = keyspan::sync_wait(
+          container_.upsert(state{got->pump, got->pump, got->number, got->value}));
+      wrong_ += !done.has_value();
+      auto const& owner = partition_of(token);
+      if (++documents_[owner.id] > room_in_partition) split(owner);
     } else {
       ++to.refused;
       if (refusals_.size() == 3) refusals_.erase(refusals_.begin());
@@ -193,15 +274,27 @@ class show {
     }
   }
 
-  // Cuts the range that the token lies in: each half takes the documents of its own pumps.
-  void split(keyspan::token128 token) {
-    auto const full = partitions_.entry_of(token).range();
-    auto const middle = keyspan::cosmos_v2.midpoint(full.lower(), full.upper()).value();
-    partition left{.number = ++last_number_};
-    partition right{.number = ++last_number_};
+  using partition = keyspan::partition<keyspan::token128>;
+
+  partition const& partition_of(keyspan::token128 token) const {
+    return *std::find_if(parts_.begin(), parts_.end(),
+                         [&](partition const& one) { return one.range.contains(token); });
+  }
+  // Each half takes the documents of its own pumps.
+  void split(partition full) {
+    wrong_ += !container_.split(full.id).has_value();
+    parts_ = container_.partitions();
+    documents_.erase(full.id);
     for (row const& r : rows_)
-      if (full.contains(r.token)) (r.token < middle ? left : right).documents += r.read;
-    partitions_.split(middle, left, right);
+      if (full.range.contains(r.token)) documents_[partition_of(r.token).id] += r.read;
+  }
+
+  // What stands in the store: who has which range, since when, and how far behind.
+  keyspan::task<> look() {
+    keyspan::lease_control control{container_, store_};
+    auto asking = control.lag();
+    auto found = co_await std::move(asking);
+    if (found) leases_ = *std::move(found);
   }
 
   row all() const {
@@ -228,20 +321,33 @@ class show {
       out << "  " << colour("\033[36m") << r.pump << off << std::setw(12) << r.read
           << colour("\033[33m") << std::setw(10) << r.refused << off << std::setw(21) << value.str()
           << "   " << dim << keyspan::to_hex(r.token).view().substr(0, 8) << "…  " << off
-          << partitions_.at(r.token).number << '\n';
+          << partition_of(r.token).id << '\n';
     }
     row const sum = all();
     out << dim << "  all   " << off << std::setw(12) << sum.read << std::setw(10) << sum.refused
         << "   " << colour(wrong_ == 0 ? "\033[32m" : "\033[31m") << wrong_ << " read wrongly"
         << off << clear_rest() << "\n\n";
-    for (auto const& [range, part] : partitions_) {
-      auto const first = keyspan::to_hex(range.lower());
-      out << "  partition" << std::setw(3) << part.number << dim << "  from " << std::setw(9)
-          << std::left << (first.empty() ? "the start" : first.view().substr(0, 8)) << std::right
-          << off << std::setw(8) << part.documents << "  " << colour("\033[36m");
-      for (auto stars = part.documents * 30 / room_in_partition; stars > 0; --stars) out << '*';
-      out << off << clear_rest() << '\n';
+    out << dim << "  partition             documents" << std::setw(44) << "owner  epoch  behind"
+        << off << clear_rest() << '\n';
+    for (auto const& part : parts_) {
+      auto const first = keyspan::to_hex(part.range.lower());
+      auto const held = documents_.contains(part.id) ? documents_.at(part.id) : 0;
+      std::string const stars(held * 30 / room_in_partition, '*');
+      out << "  " << std::setw(3) << part.id << dim << "  from " << std::setw(9) << std::left
+          << (first.empty() ? "the start" : first.view().substr(0, 8)) << std::right << off
+          << std::setw(10) << held << "  " << colour("\033[36m") << std::setw(30) << std::left
+          << stars << std::right << off << lease_of(part) << clear_rest() << '\n';
     }
+  }
+  // Its lease, once there is one of this very range.
+  std::string lease_of(partition const& part) const {
+    std::ostringstream line;
+    for (auto const& [lease, behind] : leases_) {
+      if (lease.range != part.range) continue;
+      line << "  " << std::setw(5) << (lease.facts.owner ? lease.owner_name : "-") << std::setw(7)
+           << lease.facts.epoch << std::setw(8) << behind.value_or(0);
+    }
+    return line.str().empty() ? "  is split" : line.str();
   }
 
   void last_refusals(std::ostream& out) const {
@@ -258,7 +364,8 @@ class show {
   void draw() {
     std::ostringstream body;
     body << "\n  \033[1mkeyspan " KEYSPAN_VERSION_STRING "\033[0m"
-         << "  400 pumps, a link that damages one document in forty, partitions that split\n\n";
+         << "  400 pumps, a link that damages one document in forty, partitions that split,\n"
+         << "  workers that share their changes: one comes later, one is cut off\n\n";
     table(body);
     body << "\n  \033[2mlast refused\033[0m\n";
     last_refusals(body);
@@ -271,9 +378,9 @@ class show {
   }
 
   void print() const {
-    std::cout
-        << "keyspan " KEYSPAN_VERSION_STRING
-           ": 400 pumps, a link that damages one document in forty, partitions that split\n\n";
+    std::cout << "keyspan " KEYSPAN_VERSION_STRING
+                 ": 400 pumps, a link that damages one document in forty, partitions that split,\n"
+                 "workers that share their changes: one comes later, one is cut off\n\n";
     table(std::cout);
     std::cout << "\n  last refused\n";
     last_refusals(std::cout);
@@ -283,9 +390,15 @@ class show {
   dice roll_;
   std::vector<row> rows_;
   std::vector<refusal> refusals_;
-  keyspan::range_map<keyspan::token128, partition> partitions_{
-      keyspan::whole_space(keyspan::cosmos_v2), partition{}};
-  int last_number_ = 0;
+  states container_{keyspan::cosmos_v2, keyspan::documents_container<"/pump">(), {}};
+  std::vector<partition> parts_ = container_.partitions();
+  std::map<std::string, std::uint64_t> documents_;  // of partitions
+  keyspan::manual_clock clock_;
+  keyspan::memory_store<keyspan::manual_clock> store_{clock_};
+  std::optional<keyspan::memory_view<keyspan::manual_clock>> cut_off_;
+  keyspan::stop_source stop_;
+  ledger ledger_;
+  std::vector<keyspan::lease_lag<keyspan::token128>> leases_;
   std::uint32_t number_ = 0;
   std::uint64_t wrong_ = 0;
   std::ptrdiff_t lines_drawn_ = 0;

@@ -236,15 +236,30 @@ bool is_steered() {
     auto third = all.pass(1min);
     co_await std::move(third);
     bool const is_still = paused.has_value() && *paused == 2 && handled == before;
+    auto const wait_a_little = [&] { return all.pass(1s); };
+    std::uint64_t floors = 0;
+    auto const empty_the_sink = [&](auto const&, std::uint64_t epoch) { floors += epoch; };
     // [region: again]
     auto resetting = control.reset(everything, keyspan::from_beginning);
     auto const reset = co_await std::move(resetting);
+    for (;;) {
+      auto counting = control.pending_resets(everything);
+      auto const pending = co_await std::move(counting);
+      if (pending == 0U) break;
+      auto waiting = wait_a_little();
+      co_await std::move(waiting);
+    }
+    auto listing = control.list();
+    auto const leases = co_await std::move(listing);
+    if (!leases) co_return false;
+    // From here on it refuses what carries a lower epoch than this, for any key of the range.
+    for (auto const& one : *leases) empty_the_sink(one.range, one.facts.epoch);
     auto resuming = control.resume(everything);
     auto const resumed = co_await std::move(resuming);
     // [end: again]
     auto fourth = all.pass(1min);
     co_await std::move(fourth);
-    if (!reset || !resumed) co_return false;
+    if (!reset || !resumed || floors != 4) co_return false;
     bool const is_right = is_still && handled == before + 31;
     co_return is_right;
   });

@@ -103,6 +103,52 @@ bool failed_as(errc code, result<T> const& answer) {
 // ---- a store without faults
 // ----------------------------------------------------------------------
 
+TEST_CASE(
+    "a view that waits by a clock of its own has deadlines, delays and watches by that clock") {
+  manual_clock store_clock;
+  memory_store<manual_clock> store{store_clock};
+  store_clock.advance(1h);
+  manual_clock own;
+  own.advance(24h);
+  auto host = store.view("host 1", own);
+  static_assert(keyspan::watchable_lease_store<decltype(host)>);
+  store.put("lease.1", "one");
+  auto const by = [&](keyspan::instant::duration time) {
+    store_request within;
+    within.deadline = own.now() + time;
+    return within;
+  };
+  asked<stored_record> soon{host.read("lease.1", by(1s))};
+  CHECK((soon.is_done() && soon.answer().has_value()));
+
+  host.next({.before = 100ms, .after = 200ms});
+  asked<stored_record> late{host.read("lease.1", by(1s))};
+  store_clock.advance(10s);
+  CHECK_FALSE(late.is_done());
+  own.advance(299ms);
+  CHECK_FALSE(late.is_done());
+  own.advance(1ms);
+  CHECK((late.is_done() && late.answer().has_value()));
+
+  host.cut_off(store_cut::silent);
+  asked<stored_record> unheard{host.read("lease.1", by(1s))};
+  store_clock.advance(10s);
+  CHECK_FALSE(unheard.is_done());
+  own.advance(1s);
+  CHECK(unheard.failed_as(errc::timed_out));
+  host.heal();
+
+  asked<void> watching{host.watch("lease.", by(5s))};
+  CHECK_FALSE(watching.is_done());
+  store.put("lease.1", "two");
+  CHECK((watching.is_done() && watching.answer().has_value()));
+  asked<void> in_vain{host.watch("lease.", by(5s))};
+  store_clock.advance(10s);
+  CHECK_FALSE(in_vain.is_done());
+  own.advance(5s);
+  CHECK(in_vain.failed_as(errc::timed_out));
+}
+
 TEST_CASE("the example of memory_store reads as it should") {
   // [region: example]
   keyspan::manual_clock clock;

@@ -643,6 +643,39 @@ TEST_CASE("a reset says where each lease is read from anew, whatever is asked fo
   CHECK(sync_wait(control.reset(part_of(all, 1), from_beginning)) == std::size_t{1});
 }
 
+TEST_CASE(
+    "a reset is pending until each lease has gone there and is somebody's, and lag counts at "
+    "once") {
+  plain_world all{2U};
+  for (int i = 0; i < 30; ++i) all.source.write("k" + std::to_string(i), plain{});
+  lease_control control{all.source, all.store};
+  CHECK(sync_wait(control.pending_resets(whole)) == std::size_t{2});  // nobody has them
+  std::uint64_t epoch = 6;
+  auto const own = [&](std::size_t i) {
+    auto one = all.get(part_of(all, i));
+    if (one.reset) one.position = *std::exchange(one.reset, std::nullopt);
+    one.facts.owner = keyspan::session_id{7};
+    one.facts.epoch = ++epoch;
+    all.put(one);
+  };
+  own(0);
+  own(1);
+  CHECK(sync_wait(control.pending_resets(whole)) == std::size_t{0});
+  CHECK(sync_wait(control.reset(whole, from_now)) == std::size_t{2});
+  CHECK(sync_wait(control.pending_resets(whole)) == std::size_t{2});
+  auto const lag = sync_wait(control.lag());
+  REQUIRE(lag.has_value());
+  for (auto const& one : *lag) CHECK(one.changes == 0U);
+  own(0);
+  CHECK(sync_wait(control.pending_resets(whole)) == std::size_t{1});
+  CHECK(sync_wait(control.pending_resets(part_of(all, 0))) == std::size_t{0});
+  // One that ends before it has gone there has passed that on.
+  auto ended = all.get(part_of(all, 1));
+  ended.facts.phase = lease_phase::ended;
+  all.put(ended);
+  CHECK(sync_wait(control.pending_resets(whole)) == std::size_t{1});
+}
+
 TEST_CASE("a reset to a cursor takes of it what is each lease's own") {
   plain_world all{3U};
   for (int i = 0; i < 30; ++i) all.source.write("k" + std::to_string(i), plain{});

@@ -20,12 +20,12 @@ using keyspan::processor_event;
 using keyspan::processor_event_kind;
 using test::check;
 
-static_assert(test::are_named<processor_event_kind>(24));
+static_assert(test::are_named<processor_event_kind>(25));
 static_assert(std::is_trivially_copyable_v<processor_event>);
 static_assert(std::is_trivially_copyable_v<processor_counters>);
 
 TEST_CASE("a kind of event without an enumerator has no name") {
-  CHECK(test::promise_broken_by([] { return name_of(static_cast<processor_event_kind>(24)); }) ==
+  CHECK(test::promise_broken_by([] { return name_of(static_cast<processor_event_kind>(25)); }) ==
         "a processor_event_kind is one of the enumerators");
   CHECK(test::promise_broken_by([] { return name_of(static_cast<processor_event_kind>(255)); }) ==
         "a processor_event_kind is one of the enumerators");
@@ -34,6 +34,7 @@ TEST_CASE("a kind of event without an enumerator has no name") {
 TEST_CASE("an event says nothing of what it is not about") {
   constexpr processor_event event;
   STATIC_REQUIRE(event.lease.empty());
+  STATIC_REQUIRE(event.range.empty());
   STATIC_REQUIRE(event.epoch == 0);
   STATIC_REQUIRE(event.sequence == 0);
   STATIC_REQUIRE(event.why == nullptr);

@@ -256,9 +256,12 @@ TEST_CASE("no more is read than may be handled and not acknowledged") {
   all.write_some(2);
   all.pass(5s);
   CHECK(kept.size() == 5);
+  CHECK(ada.count(kind::unacknowledged) == 1);
+  CHECK(keyspan::sync_wait(ada.work.status()).leases.at(0).unacknowledged == 5);
   kept[0]();
   all.pass(1s);
   CHECK(kept.size() == 6);
+  CHECK(ada.count(kind::unacknowledged) == 2);
 }
 
 TEST_CASE("while a batch is handled so many are read ahead, and no more") {
@@ -700,6 +703,57 @@ TEST_CASE("options that contradict each other are refused before anything is tou
   host bob{all, parking};
   REQUIRE(bob.is_over());
   CHECK(bob.outcome().error().text.view().find("park") != std::string_view::npos);
+
+  auto in_lanes = quick_options("eve");
+  in_lanes.lanes = 4;  // a handler without lane_of
+  host eve{all, in_lanes};
+  REQUIRE(eve.is_over());
+  CHECK(eve.outcome().error().text.view() == "lanes is 4, and the handler has no lane_of(item)");
+
+  auto elsewhere = quick_options("kim");
+  elsewhere.lease_prefix = "orders/";
+  host kim{all, elsewhere};
+  REQUIRE(kim.is_over());
+  CHECK(kim.outcome().error().code == errc::invalid_options);
+  CHECK(all.store.records().empty());
+}
+
+TEST_CASE("a host that owns nothing and cannot reach the store stops soon") {
+  meeting all{2};
+  host ada{all, quick_options("ada")};
+  all.pass(5s);
+  ada.view.cut_off(keyspan::store_cut::silent);
+  all.pass(1min);
+  CHECK(ada.count(kind::lost) == 2);
+  CHECK(ada.count(kind::session_lost) == 0);  // nobody else was there to notice
+  ada.stop();
+  all.pass(2 * quick_options("ada").store_timeout + 100ms);
+  CHECK(ada.is_over());
+}
+
+TEST_CASE("events name the range, and the position as it is written by then") {
+  meeting all{1};
+  std::vector<std::string> told;
+  auto options = quick_options("ada");
+  options.session = keyspan::session_id{1};
+  options.on_event = [&](keyspan::processor_event const& event) {
+    if (event.kind == kind::checkpointed)
+      told.push_back(std::string{event.range} + " " + std::to_string(event.sequence));
+    CHECK((event.lease.empty() == event.range.empty()));
+  };
+  keyspan::processor host{all.source, all.store, all.clock, options};
+  auto handler = [](auto&) {};
+  keyspan::stop_source stop;
+  test::begun const running{host.run(handler, stop.token())};
+  all.write_some();
+  all.pass(5s);
+  auto const lease = all.leases().front();
+  REQUIRE_FALSE(told.empty());
+  CHECK(told.back() ==
+        std::string{lease.range.to_text().view()} + " " + std::to_string(lease.facts.sequence));
+  stop.request_stop();
+  all.pass(10s);
+  CHECK(running.is_over());
 }
 
 TEST_CASE("a host tells what it knows, from anywhere") {

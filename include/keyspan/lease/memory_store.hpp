@@ -551,7 +551,7 @@ class memory_store;
 /// An operation is lazy, owns what it was asked, and never suspends where nothing is late.
 ///
 /// Destruction: that of a task which waits by the clock. A write that is on its way is done.
-template <clock Clock>
+template <clock Clock, clock Own = Clock>
 class memory_view {
  public:
   template <class Answer>
@@ -643,7 +643,7 @@ class memory_view {
   using shared = detail::shared_records<Clock>;
 
   struct nothing_to_look_at {};
-  // An operation that has begun.
+  // An operation that has begun, by the host's own clock.
   struct journey {
     instant begun;
     store_fault met{};
@@ -651,8 +651,10 @@ class memory_view {
     std::shared_ptr<detail::sent_write> write{};
   };
 
-  memory_view(shared& all, std::string name, store_chances chances)
-      : all_{&all}, host_{std::make_shared<detail::store_host>(std::move(name), chances)} {}
+  memory_view(shared& all, std::string name, Own& by, store_chances chances)
+      : all_{&all},
+        by_{&by},
+        host_{std::make_shared<detail::store_host>(std::move(name), chances)} {}
 
   static detail::store_question question(store_operation operation, std::string_view id,
                                          std::string_view body = {},
@@ -671,7 +673,7 @@ class memory_view {
     });
   }
 
-  static std::optional<error> refusal(Clock& by, store_request const& within) {
+  static std::optional<error> refusal(Own& by, store_request const& within) {
     if (within.stop.stop_requested()) return error{errc::stopped, "the operation was stopped"};
     if (within.deadline && by.now() > *within.deadline)
       return error{errc::timed_out, "the deadline had passed before it was asked"};
@@ -686,7 +688,7 @@ class memory_view {
   }
   journey begin(detail::store_question const& asked) const {
     return all_->locked([&](instant now) {
-      journey on{now, host_->meet(asked)};
+      journey on{by_->now(), host_->meet(asked)};
       on.cut = all_->cut_of(*host_, now);
       if (on.cut && on.met == store_fault{}) ++host_->struck;
       if (on.cut == store_cut::unanswered) {
@@ -706,7 +708,7 @@ class memory_view {
   }
 
   // Waits until then; at the deadline it is too late.
-  static task<result<void>> wait(Clock& by, instant until, store_request within) {
+  static task<result<void>> wait(Own& by, instant until, store_request within) {
     if (until <= by.now()) co_return result<void>{};
     bool const is_too_late = within.deadline && until > *within.deadline;
     result<void> const waited =
@@ -715,8 +717,7 @@ class memory_view {
     co_return fail(errc::timed_out, "no answer came before the deadline");
   }
   // What is told to whom nobody answers.
-  static task<result<void>> unheard(Clock& by, bool is_silent, errc otherwise,
-                                    store_request within) {
+  static task<result<void>> unheard(Own& by, bool is_silent, errc otherwise, store_request within) {
     if (is_silent && within.deadline) {
       result<void> const waited = co_await by.wait_until(*within.deadline, within.stop);
       if (!waited) co_return waited;
@@ -728,7 +729,7 @@ class memory_view {
   template <class Answer, class Look>
   static task<result<Answer>> perform(memory_view own, detail::store_question asked,
                                       store_request within, Look look) {
-    Clock& by = own.all_->time();
+    Own& by = *own.by_;
     if (auto const why = refusal(by, within)) co_return unexpected{*why};
     bool const writes = detail::is_write(asked.operation);
     errc const unknown = writes ? errc::outcome_unknown : errc::not_connected;
@@ -820,7 +821,7 @@ class memory_view {
 
   static task<result<void>> watched(memory_view own, detail::store_question asked,
                                     store_request within) {
-    Clock& by = own.all_->time();
+    Own& by = *own.by_;
     if (auto const why = refusal(by, within)) co_return unexpected{*why};
     journey const on = own.begin(asked);
     if (on.cut == store_cut::refusing)
@@ -851,6 +852,7 @@ class memory_view {
   }
 
   shared* all_;
+  Own* by_;
   std::shared_ptr<detail::store_host> host_;
 };
 
@@ -866,14 +868,21 @@ class memory_store {
 
   /// `remembered`: how old a list may be.
   explicit memory_store(Clock& by, instant::duration remembered = std::chrono::minutes{1})
-      : all_{by, remembered}, own_{all_, {}, {}} {}
+      : all_{by, remembered}, own_{all_, {}, by, {}} {}
   memory_store(memory_store const&) = delete;
   memory_store& operator=(memory_store const&) = delete;
 
   /// The store as a host of this name sees it, with what goes wrong on its way. Each call makes
   /// another host; copies of what it returns are the same one.
   [[nodiscard]] memory_view<Clock> view(std::string name, store_chances chances = {}) {
-    return memory_view<Clock>{all_, std::move(name), chances};
+    return memory_view<Clock>{all_, std::move(name), all_.time(), chances};
+  }
+  /// The same for a host that waits by a clock of its own, as each does that has a thread and a
+  /// loop of its own: its watches and its deadlines go by that clock, which outlives the view.
+  template <clock Own>
+  [[nodiscard]] memory_view<Clock, Own> view(std::string name, Own& by,
+                                             store_chances chances = {}) {
+    return memory_view<Clock, Own>{all_, std::move(name), by, chances};
   }
 
   // ---- a lease_store ---------------------------------------------------------------------------

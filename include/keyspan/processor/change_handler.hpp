@@ -91,6 +91,35 @@ concept has_lanes = requires(H& h, Item const& item) {
   { h.lane_of(item) } -> std::convertible_to<std::uint64_t>;
 };
 
+// Whether a class has a member of a name, whatever it is: looking the name up finds two where
+// another base has one, too.
+struct other_open {
+  int open;
+};
+struct other_close {
+  int close;
+};
+struct other_park {
+  int park;
+};
+struct other_lane_of {
+  int lane_of;
+};
+template <class H, class Other>
+struct with_other : H, Other {};
+template <class H>
+concept may_be_asked_for_names = std::is_class_v<H> && !std::is_final_v<H>;
+template <class H>
+concept names_open = may_be_asked_for_names<H> && !requires { &with_other<H, other_open>::open; };
+template <class H>
+concept names_close =
+    may_be_asked_for_names<H> && !requires { &with_other<H, other_close>::close; };
+template <class H>
+concept names_park = may_be_asked_for_names<H> && !requires { &with_other<H, other_park>::park; };
+template <class H>
+concept names_lane_of =
+    may_be_asked_for_names<H> && !requires { &with_other<H, other_lane_of>::lane_of; };
+
 // Calls user code and awaits what it returns; what it throws is a failure like any other, since one
 // handler's exception must not end all the others.
 template <class Call>
@@ -140,6 +169,8 @@ concept handles_batches = detail::has_process<H, Batch> || detail::is_called_wit
 ///   park(batch, why)     if it has one: takes what was tried too often, so that the rest goes on
 ///   lane_of(item)        if it has one: items with one number are handled in their order, others
 ///                        at the same time where there is more than one lane
+///
+/// A processor refuses a handler that has one of these names for anything else.
 template <class H, class Batch>
 concept change_handler = handles_batches<H, Batch>;
 

@@ -17,6 +17,7 @@
 #include <keyspan/processor/processor_event.hpp>
 #include <keyspan/processor/processor_options.hpp>
 #include <keyspan/processor/strand.hpp>
+#include <keyspan/range/token_range.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -40,7 +41,10 @@ inline std::uint64_t drawn_number() {
 template <token Token, clock Clock>
 struct host_context {
   host_context(Clock& of, processor_options<Token> chosen)
-      : clock{of}, options{std::move(chosen)}, ids{options.lease_prefix} {
+      : clock{of},
+        options{std::move(chosen)},
+        // Of a prefix that is none, `sound(options)` tells before anything is done with it.
+        ids{is_lease_prefix(options.lease_prefix) ? options.lease_prefix : std::string{}} {
     terms.hold = options.lease_expiration_interval;
     terms.rate_bound_ppm = options.clock_rate_bound_ppm;
     terms.liveness = options.liveness;
@@ -96,16 +100,21 @@ struct host_context {
 
   void tell(processor_event event) const {
     if (!options.on_event) return;
+    // What was asked to stop has not failed.
+    if (event.why != nullptr && event.why->code == errc::stopped) return;
     event.host = terms.session;
     options.on_event(event);
   }
   void tell(processor_event_kind kind, error const* why = nullptr, session_id other = {}) const {
     tell(processor_event{.kind = kind, .other = other, .why = why});
   }
-  void tell(processor_event_kind kind, std::string_view id, lease_facts const& facts,
-            error const* why = nullptr, session_id other = {}) const {
+  void tell(processor_event_kind kind, std::string_view id, token_range<Token> const& range,
+            lease_facts const& facts, error const* why = nullptr, session_id other = {}) const {
+    if (!options.on_event) return;
+    auto const text = range.to_text();
     tell(processor_event{.kind = kind,
                          .lease = id,
+                         .range = text.view(),
                          .epoch = facts.epoch,
                          .sequence = facts.sequence,
                          .other = other,

@@ -212,6 +212,20 @@ class lease_control {
     }
     co_return fail(errc::contended, "leases are being split or merged: ask again");
   }
+  /// How many leases of the range were set back and have not gone there yet, or are nobody's. Once
+  /// it is 0, `list` shows the epochs in which they are handled from there on: whoever empties a
+  /// sink does so then, and has it refuse what comes of an epoch before.
+  /// Errors: those of the store.
+  task<result<std::size_t>> pending_resets(range_type range) {
+    auto listing = list(true);
+    auto const leases = co_await std::move(listing);
+    if (!leases) co_return unexpected{leases.error()};
+    co_return static_cast<std::size_t>(
+        std::count_if(leases->begin(), leases->end(), [&](record_type const& lease) {
+          bool const is_free = lease.facts.phase == lease_phase::open && !lease.facts.owner;
+          return overlaps(lease.range, range) && (lease.reset || is_free);
+        }));
+  }
 
  private:
   // Whether a lease has ended, and what takes its place is not all there.
@@ -321,7 +335,7 @@ class lease_control {
   task<result<std::optional<std::uint64_t>>> changes_behind(record_type const& lease) {
     using count_type = std::optional<std::uint64_t>;
     feed_request<token_type> asked;
-    asked.start = lease.position;
+    asked.start = lease.reset ? *lease.reset : lease.position;
     asked.scope = lease.range;
     asked.page_size = 1;
     feed_progress<typename Source::scheme_type> progress{source_.scheme(), source_.container(),

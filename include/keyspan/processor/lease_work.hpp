@@ -208,6 +208,9 @@ class lease_work : public std::enable_shared_from_this<lease_work<Source, Clock,
     return newest_ > handled_ ? newest_ - handled_ : 0;
   }
 
+  // How many batches were read, and are not acknowledged or behind one that is not.
+  std::size_t unacknowledged() const noexcept { return batches_.open(); }
+
   instant next_checkpoint() const noexcept { return next_checkpoint_; }
   // Tells how far it has come, where that is news.
   void checkpoint() {
@@ -302,17 +305,19 @@ class lease_work : public std::enable_shared_from_this<lease_work<Source, Clock,
   // Ahead of what is handled.
   task<> fetch() {
     std::uint32_t failures = 0;
+    bool was_stuck = false;
     if (!progress_.sound()) {
       tell(processor_event_kind::source_failed, &progress_.sound().error());
       halt(progress_.sound().error());
     }
     while (!is_closing_) {
-      bool const is_full = queued_ >= host_.options.read_ahead * lanes_.size() ||
-                           batches_.open() >= host_.options.most_unacknowledged;
-      if (is_full) {
+      bool const is_stuck = batches_.open() >= host_.options.most_unacknowledged;
+      if (is_stuck && !std::exchange(was_stuck, true)) tell(processor_event_kind::unacknowledged);
+      if (is_stuck || queued_ >= host_.options.read_ahead * lanes_.size()) {
         co_await changed_.wait();
         continue;
       }
+      was_stuck = false;
       progress_.stop_by(asking_.token());
       auto const question = progress_.next(host_.now());
       if (question == feed_question::wait) {

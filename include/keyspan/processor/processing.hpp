@@ -59,7 +59,7 @@
 
 namespace keyspan {
 
-/// How one lease stands, as one host sees it.
+/// How one lease stands, as one host sees it: one that has not ended.
 template <token Token>
 struct lease_status {
   std::string id{};
@@ -74,6 +74,8 @@ struct lease_status {
   std::string paused{};
   /// How many changes are not handled, as far as this host knows; none where it does not.
   std::optional<std::uint64_t> lag{};
+  /// How many batches were read, and are not acknowledged or behind one that is not.
+  std::size_t unacknowledged = 0;
 };
 
 namespace detail {
@@ -113,6 +115,7 @@ class processing final : membership_listener {
  public:
   using token_type = token_of_source<Source>;
   using batch_type = typename work_type::batch_type;
+  using item_type = typename work_type::item_type;
   using options_type = processor_options<token_type>;
 
   processing(Source& source, Store& store, Clock& clock, options_type const& options,
@@ -126,9 +129,11 @@ class processing final : membership_listener {
     std::vector<lease_status<token_type>> all;
     for (auto const& [id, one] : leases_) {
       auto const& facts = one->record.facts;
+      if (facts.phase != lease_phase::open) continue;
       all.push_back({id, one->record.range, one->machine.state(), facts.phase, facts.owner,
                      one->record.owner_name, facts.epoch, facts.sequence, one->record.paused,
-                     one->work ? one->work->lag() : one->lag});
+                     one->work ? one->work->lag() : one->lag,
+                     one->work ? one->work->unacknowledged() : 0});
     }
     return all;
   }
@@ -255,7 +260,7 @@ class processing final : membership_listener {
   instant now() const { return host_.now(); }
   void tell(processor_event_kind kind, lease const& about, error const* why = nullptr,
             session_id other = {}) const {
-    host_.tell(kind, about.id, about.record.facts, why, other);
+    host_.tell(kind, about.id, about.record.range, about.record.facts, why, other);
   }
   std::string id_of(range_type const& range) const {
     return host_.ids.lease(source_.scheme().name(), range);
@@ -511,7 +516,8 @@ class processing final : membership_listener {
       if (answer) {
         seen_record const seen{one->sent, *std::move(answer)};
         if (seen.record.facts.sequence != one->record.facts.sequence)
-          tell(processor_event_kind::checkpointed, *one);
+          host_.tell(processor_event_kind::checkpointed, one->id, one->record.range,
+                     seen.record.facts);
         step(one, {.kind = facts_kind::written, .number = number}, &seen);
         co_return;
       }
@@ -738,6 +744,11 @@ class processing final : membership_listener {
       if (host_.options.on_poison == poison_manner::park)
         co_return fail(errc::invalid_options,
                        "on_poison is park, and the handler has no park(batch, why)");
+    }
+    if constexpr (!has_lanes<Handler, item_type>) {
+      if (host_.options.lanes > 1)
+        co_return fail(errc::invalid_options, "lanes is ", host_.options.lanes,
+                       ", and the handler has no lane_of(item)");
     }
     if (host_.options.checkpointing == checkpointing::manual)
       host_.group.spawn(take_acknowledgements());
@@ -1216,7 +1227,7 @@ class processing final : membership_listener {
       auto creating = create_record(host_, store_, source_.scheme(), record);
       auto const answer = co_await std::move(creating);
       if (!answer) continue;
-      host_.tell(processor_event_kind::restored, id_of(record.range), record.facts);
+      host_.tell(processor_event_kind::restored, id_of(record.range), record.range, record.facts);
       bump_layout();
     }
     wants_list_ = true;
@@ -1357,12 +1368,11 @@ class processing final : membership_listener {
   task<> wind_up() {
     host_.is_stopping = true;
     if (member_.state() == member_state::absent) co_return;  // it never took part
-    instant const at_last =
-        host_.in(host_.options.drain_limit + host_.options.lease_expiration_interval);
+    instant at_last = host_.in(host_.options.drain_limit + host_.options.lease_expiration_interval);
     if (host_.options.on_stop == stop_manner::keep_place) host_.terms.place = member_.place();
     host_.terms.is_stopping = true;
     bool const hands_over = host_.options.on_stop == stop_manner::hand_over;
-    if (hands_over) {
+    if (hands_over && has_work()) {
       member_.drain();
       bump_layout();
       // Who is to take its leases hears of it first, and then waits for them: it works on
@@ -1386,6 +1396,8 @@ class processing final : membership_listener {
       auto waiting = changed_or(at_last);
       co_await std::move(waiting);
     }
+    // Its record runs out by itself where the store takes no requests.
+    at_last = (std::min)(at_last, host_.in(2 * host_.options.store_timeout));
     member_.leave();
     while (member_.state() != member_state::gone && member_.state() != member_state::lost &&
            now() < at_last) {

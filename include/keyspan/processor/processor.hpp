@@ -18,6 +18,7 @@
 #include <keyspan/lease/lease_record.hpp>
 #include <keyspan/lease/lease_store.hpp>
 #include <keyspan/lease/session_id.hpp>
+#include <keyspan/processor/change_batch.hpp>
 #include <keyspan/processor/change_handler.hpp>
 #include <keyspan/processor/lease_control.hpp>
 #include <keyspan/processor/processing.hpp>
@@ -29,6 +30,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -70,6 +72,26 @@ class processor {
     static_assert(change_handler<Handler, typename work_type::batch_type>,
                   "a handler has process(batch), or is called with one: it returns nothing, a "
                   "result<void>, or an awaitable of one of them");
+    using own_type = std::remove_cv_t<Handler>;
+    using info_type = lease_info<token_type>;
+    static_assert(
+        detail::has_open<Handler, info_type> || !detail::names_open<own_type>,
+        "a handler's open is called as open(lease), with a lease_info const&, and returns "
+        "nothing, a result<void>, or an awaitable of one of them");
+    static_assert(
+        detail::has_close<Handler, info_type> || !detail::names_close<own_type>,
+        "a handler's close is called as close(lease, why), with a lease_info const& and a "
+        "close_reason, and returns nothing, a result<void>, or an awaitable of one of "
+        "them");
+    static_assert(
+        detail::has_park<Handler, typename work_type::batch_type> || !detail::names_park<own_type>,
+        "a handler's park is called as park(batch, why), with a change_batch& and an "
+        "error const&, and returns nothing, a result<void>, or an awaitable of one of "
+        "them");
+    static_assert(detail::has_lanes<Handler, typename work_type::item_type> ||
+                      !detail::names_lane_of<own_type>,
+                  "a handler's lane_of is called as lane_of(item), with an item of the feed, and "
+                  "returns a number");
     auto const work = std::make_shared<work_type>(source_, store_, clock_, options_, handler);
     {
       std::lock_guard const lock{mutex_};

@@ -37,6 +37,7 @@ enum class processor_event_kind : std::uint8_t {
   parked,           ///< a change was given to the handler's `park`
   halted,           ///< a lease is paused because a batch failed too often
   handler_overdue,  ///< a handler takes longer than it may: its lease runs out
+  unacknowledged,   ///< so many batches are not acknowledged that no more is read for now
   source_failed,    ///< a read failed, and is repeated
   store_failed,     ///< an operation of the store failed, and is repeated
 };
@@ -54,7 +55,8 @@ constexpr std::string_view name_of(processor_event_kind kind) {
                                      "resumed",        "reset",
                                      "handler_failed", "parked",
                                      "halted",         "handler_overdue",
-                                     "source_failed",  "store_failed"};
+                                     "unacknowledged", "source_failed",
+                                     "store_failed"};
   auto const at = static_cast<std::size_t>(kind);
   expects(at < std::size(names), "a processor_event_kind is one of the enumerators");
   return names[at];
@@ -67,8 +69,10 @@ struct processor_event {
   session_id host{};
   /// The id of the lease's record, where it is about one.
   std::string_view lease{};
+  /// Its range, as `token_range::to_text` prints it.
+  std::string_view range{};
   std::uint64_t epoch = 0;
-  /// Of the position of the lease.
+  /// Of the position of the lease, as it stands when this is told.
   std::uint64_t sequence = 0;
   /// The other host, where there is one.
   session_id other{};
