@@ -292,6 +292,11 @@ class fleet {
 
   // ---- what happens ------------------------------------------------------------------------
 
+  // It is said some time later that this was done.
+  void keep(keyspan::acknowledgement done, test::random& by) {
+    unacknowledged.emplace_back(clock.now() + std::chrono::milliseconds{by.below(400)},
+                                std::move(done));
+  }
   options_type options(std::string name) {
     options_type made;
     made.host_name = std::move(name);
@@ -505,6 +510,9 @@ task<result<void>> host::close(lease_info const& lease, keyspan::close_reason wh
     static_cast<void>(
         co_await clock.wait_until(clock.now() + std::chrono::milliseconds{numbers.below(200)}, {}));
   all.tell(name, " closes ", lease.range.to_text().view(), ": ", name_of(why));
+  // The last chance to say what was done.
+  if (numbers.chance(30))
+    for (auto const& [moment, done] : std::exchange(all.unacknowledged, {})) done();
   all.demand(opened.erase(lease.id) == 1, "I8: ", name, " closes what is not open");
   co_return result<void>{};
 }
@@ -519,15 +527,27 @@ task<result<void>> host::process(Batch& batch) {
   bool const is_late = numbers.chance(is_slow);
   auto const time = is_late ? instant::duration{numbers.below(15'000) * 1ms}
                             : instant::duration{numbers.below(30) * 1ms};
-  if (time != 0ms) static_cast<void>(co_await clock.wait_until(clock.now() + time, {}));
+  if (is_late && door.is_open() && numbers.chance(30)) {
+    // A handler that blocks its thread: nothing else of this host goes on meanwhile.
+    door.shut();
+    co_await all.pass(time);
+    if (!is_crashed) door.open();
+    co_await door.pass();
+  } else if (time != 0ms) {
+    static_cast<void>(co_await clock.wait_until(clock.now() + time, {}));
+  }
   if (does_fail) {
+    // It has done a part of it, or all of it and even said so.
+    auto left = numbers.below(2 * batch.size() + 1);
+    bool const is_done = left >= batch.size();
+    for (auto const& one : batch)
+      if (left != 0) --left, all.see_effect(*this, batch.lease(), *one);
+    if (is_done && all.is_manual && numbers.chance(50)) all.keep(batch.acknowledger(), numbers);
     if (numbers.chance(50)) throw std::runtime_error{"the handler is out of order"};
     co_return keyspan::fail(keyspan::errc::handler_failed, "the handler is out of order");
   }
   for (auto const& one : batch) all.see_effect(*this, batch.lease(), *one);
-  if (all.is_manual)
-    all.unacknowledged.emplace_back(all.clock.now() + std::chrono::milliseconds{numbers.below(400)},
-                                    batch.acknowledger());
+  if (all.is_manual) all.keep(batch.acknowledger(), numbers);
   co_return result<void>{};
 }
 template <class Batch>
@@ -866,20 +886,25 @@ task<> course(fleet& of) {
   }
 }
 
+// The fleet's time is the world's: whatever is due next happens as an event of it.
+void let_time_pass(sim::world& w, fleet& of) {
+  if (of.running == 0 || !of.wrong.empty()) return;
+  auto const moment = of.clock.next();
+  of.demand(moment.has_value(), "nothing goes on any more, and ", of.running, " are not over");
+  if (!moment) return;
+  auto const since = std::chrono::duration_cast<sim::duration>(moment->time_since_epoch() - 1h);
+  w.schedule_at(sim::instant{since}, {}, [&w, &of, moment] {
+    of.clock.advance_to(*moment);
+    let_time_pass(w, of);
+  });
+}
+
 void play(sim::world& w) {
   auto of = std::make_unique<fleet>(w);
+  w.allow_steps(400'000);
   of->spawn(course(*of));
-  std::uint64_t steps = 0;
-  while (of->running != 0 && of->wrong.empty()) {
-    auto const moment = of->clock.next();
-    if (!moment) {
-      of->demand(false, "nothing goes on any more, and ", of->running, " are not over");
-    } else if (++steps > 400'000) {
-      of->demand(false, "not at rest after ", steps, " steps");
-    } else {
-      of->clock.advance_to(*moment);
-    }
-  }
+  let_time_pass(w, *of);
+  w.run();
   w.note("effects: ", of->effects, ", refused by the sink: ", of->refused);
   if (of->wrong.empty()) return;
   std::string const wrong = of->wrong;

@@ -146,7 +146,7 @@ class world {
   }
 
   /// `does` happens at `at`, or at once where that is past; among events of one instant in an order
-  /// that the seed decides.
+  /// that the seed decides. One without a name is not told of.
   ticket schedule_at(instant at, std::string what, action does) {
     ticket const key{std::max(at, now_), ties_(), ++scheduled_};
     events_.emplace(key, event{std::move(what), std::move(does)});
@@ -227,7 +227,7 @@ class world {
     now_ = happening.key().at;
     ++steps_;
     demand(steps_ <= most_steps_, "not at rest after ", most_steps_, " events");
-    write(happening.mapped().what);
+    if (!happening.mapped().what.empty()) write(happening.mapped().what);
     happening.mapped().does();
     for (auto const& [name, complaint] : invariants_) {
       auto const wrong = complaint();
