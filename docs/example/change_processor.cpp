@@ -222,16 +222,14 @@ class office {
     next_line_ = at + 200ms;
     auto const behind = keyspan::sync_wait(control_.lag());
     if (!behind) return;
-    std::uint64_t lag = 0;
     std::string owners;
     for (auto const& [lease, changes] : *behind) {
-      lag += changes.value_or(0);
       owners += lease.facts.owner ? lease.owner_name + std::to_string(lease.facts.epoch) : "--";
       owners += ' ';
     }
     std::cout << std::setw(5) << (at - began_) / 1ms << " ms" << std::setw(7) << next_
-              << std::setw(6) << lag << "   " << std::setw(28) << std::left << owners << std::right
-              << what << std::endl;
+              << std::setw(6) << keyspan::total_lag(*behind).value_or(0) << "   " << std::setw(28)
+              << std::left << owners << std::right << what << std::endl;
   }
   // [end: table]
 

@@ -210,6 +210,7 @@ bool watches() {
     if (!lag) co_return false;
     for (auto const& [lease, changes] : *lag)
       if (changes) std::cout << lease.range << " is " << *changes << " behind\n";
+    if (auto const changes = total_lag(*lag)) std::cout << "all are " << *changes << " behind\n";
     // [end: status]
     co_return status.counters.items == 30 && lag->size() == 2;
   });

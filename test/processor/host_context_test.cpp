@@ -4,6 +4,7 @@
 #include <keyspan/async/run_loop.hpp>
 #include <keyspan/async/task.hpp>
 #include <keyspan/core/error.hpp>
+#include <keyspan/hash/cosmos_v2.hpp>
 #include <keyspan/hash/token128.hpp>
 #include <keyspan/lease/lease_facts.hpp>
 #include <keyspan/lease/session_id.hpp>
@@ -109,15 +110,16 @@ TEST_CASE("the example of host_context reads as it should") {
   options.session = session_id{0xADA};
   options.on_event = [&](keyspan::processor_event const& event) {
     told.push_back(std::string{name_of(event.kind)} + " " + std::string{event.lease} + " " +
-                   std::to_string(event.epoch));
+                   std::to_string(event.epoch) + " " + std::string{event.range});
     check(event.host == session_id{0xADA});
   };
   // [region: example]
   keyspan::detail::host_context<keyspan::token128, manual_clock> host{clock, options};
-  host.tell(keyspan::processor_event_kind::acquired, "lease.7", {.epoch = 3});
+  auto const range = whole_space(keyspan::cosmos_v2);
+  host.tell(keyspan::processor_event_kind::acquired, "lease.7", range, {.epoch = 3});
   check(host.in(5s) == clock.now() + 5s);
   // [end: example]
-  check(told == std::vector<std::string>{"acquired lease.7 3"});
+  check(told == std::vector<std::string>{"acquired lease.7 3 [\"\", FF)"});
 }
 
 }  // namespace

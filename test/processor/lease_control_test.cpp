@@ -295,6 +295,15 @@ TEST_CASE("lag behind a merge sees each of the positions that came together") {
   CHECK(all.lag() == numbers{0});
 }
 
+TEST_CASE("lags add up, unless one of them is not known") {
+  plain_world all{3U};
+  auto const record = all.make(part_of(all, 0));
+  using lags = std::vector<keyspan::lease_lag<token>>;
+  CHECK(keyspan::total_lag(lags{}) == 0U);
+  CHECK(keyspan::total_lag(lags{{record, 3}, {record, 0}, {record, 40}}) == 43U);
+  CHECK(keyspan::total_lag(lags{{record, 3}, {record, std::nullopt}}) == std::nullopt);
+}
+
 TEST_CASE("lag of changes without numbers says only whether there are some") {
   plain_world all{2U};
   CHECK(all.lag() == numbers{0, 0});

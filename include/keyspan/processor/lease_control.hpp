@@ -48,6 +48,17 @@ struct lease_lag {
   std::optional<std::uint64_t> changes{};
 };
 
+/// All of them together; nothing where one of them is not known.
+template <token Token>
+[[nodiscard]] std::optional<std::uint64_t> total_lag(std::vector<lease_lag<Token>> const& leases) {
+  std::uint64_t sum = 0;
+  for (auto const& one : leases) {
+    if (!one.changes) return std::nullopt;
+    sum += *one.changes;
+  }
+  return sum;
+}
+
 namespace detail {
 
 template <class Item>
