@@ -240,28 +240,6 @@ TEST_CASE("the last lease ends with the space") {
   CHECK(keyspan::ranges_without_a_lease<int>({0, space_end}, all).empty());
 }
 
-// ---- ending what a merge waits for
-
-TEST_CASE(
-    "what is to come together with one that has ended is to end, unless one of them is paused") {
-  using awaited = std::vector<keyspan::awaited_lease<int>>;
-  auto const to_end = [](records const& all) { return keyspan::leases_to_end<int>(all); };
-  records all{open_lease({0, 4}, 2, 1), ended_lease({4, 8}, 5, 1, {{0, 16}}),
-              open_lease({8, 12}, 7, 1), open_lease({12, 16}, 1, 1), open_lease({16, 20}, 1, 1)};
-  CHECK(to_end(all) == awaited{{0, {0, 16}}, {2, {0, 16}}, {3, {0, 16}}});
-  all[2].paused = "maintenance";
-  CHECK(to_end(all).empty());
-  all[2].paused.clear();
-  all[4].paused = "a neighbour";
-  CHECK(to_end(all).size() == 3);
-  all.push_back(ended_lease({0, 16}, 0, 1, {}));  // the child was made impossible
-  CHECK(to_end(all).empty());
-  all.back() = ended_lease({20, 24}, 1, 1, {{16, 24}});
-  all[4].paused.clear();
-  CHECK(to_end(all).size() == 4);
-  CHECK(to_end({open_lease({0, 4}, 5, 1), ended_lease({0, 8}, 4, 1, {{0, 4}, {4, 8}})}).empty());
-}
-
 // ---- removing
 
 TEST_CASE("an ended lease is removed once later ones cover all of its range") {

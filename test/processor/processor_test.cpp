@@ -203,6 +203,41 @@ TEST_CASE("a merge waits for a range that is paused, and what comes together wit
   CHECK(ada.count(kind::reopened) == 0);
 }
 
+TEST_CASE("ranges that wait for a merge that has been split since are opened again together") {
+  meeting all{3};
+  auto const parts = all.source.partitions();
+  auto options = quick_options("ada");
+  options.max_item_count = 1;
+  options.read_ahead = 1;
+  bool is_held = false;
+  host ada{all, options, [&](host&, batch_type& batch) -> task<result<void>> {
+             while (is_held && batch.range() == parts[2].range)
+               static_cast<void>(co_await keyspan::wait_for(all.clock, 100ms));
+             co_return result<void>{};
+           }};
+  all.write_some();
+  all.pass(3s);
+  is_held = true;  // so much is read ahead of the third range that nothing more is asked
+  all.write_some(2);
+  all.pass(1s);
+  auto const left = all.source.merge(parts[0].id, parts[1].id);
+  auto const whole = all.source.merge(left, parts[2].id);
+  all.write_some();
+  all.pass(3s);
+  CHECK(ada.count(kind::ended) == 2);  // the third has not heard of it
+  all.source.split(whole);
+  all.write_some();
+  is_held = false;
+  all.pass(20s);
+  CHECK(ada.count(kind::reopened) == 2);
+  all.pass(5s);
+  CHECK(all.is_all_handled());
+  CHECK(all.order_is_kept);
+  CHECK(all.late == 0);
+  all.pass(15s);
+  CHECK(all.leases(true).size() == 2);
+}
+
 TEST_CASE("by hand, the position follows what was acknowledged, in any order") {
   meeting all{1};
   std::vector<keyspan::acknowledgement> kept;

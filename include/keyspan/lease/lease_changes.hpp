@@ -115,7 +115,7 @@ bool touches(std::vector<token_range<Token>> const& stretches, token_range<Token
   return place != stretches.end() && place->lower() < range.upper();
 }
 
-// That an ended record names a range as its child, which is still to be made.
+// That an ended record names a range as its child.
 template <token Token>
 struct descent {
   token_range<Token> child;
@@ -124,27 +124,6 @@ struct descent {
   friend bool operator==(descent const&, descent const&) = default;
   friend auto operator<=>(descent const&, descent const&) = default;
 };
-
-// In the order of the children.
-template <token Token>
-std::vector<descent<Token>> descents_of(std::span<lease_record<Token> const> records,
-                                        std::span<std::size_t const> order) {
-  auto const later = covered_by_later<Token>(records, order);
-  std::vector<descent<Token>> descents;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    auto const& record = records[order[i]];
-    if (record.facts.phase != lease_phase::ended) continue;
-    for (auto const& range : record.children) {
-      // One of the range from before has to go first: they would have one id.
-      if (record_of<Token>(range, records, order) != nullptr) continue;
-      auto const own = intersection(range, record.range);
-      if (own && !touches(later[order[i]], *own)) descents.push_back({range, i});
-    }
-  }
-  std::sort(descents.begin(), descents.end());
-  descents.erase(std::unique(descents.begin(), descents.end()), descents.end());
-  return descents;
-}
 
 }  // namespace detail
 
@@ -167,7 +146,20 @@ template <token Token>
 [[nodiscard]] std::vector<lease_record<Token>> leases_to_create(
     std::span<lease_record<Token> const> records) {
   auto const order = detail::by_range(records);
-  auto const descents = detail::descents_of<Token>(records, order);
+  auto const later = detail::covered_by_later<Token>(records, order);
+  std::vector<detail::descent<Token>> descents;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    auto const& record = records[order[i]];
+    if (record.facts.phase != lease_phase::ended) continue;
+    for (auto const& range : record.children) {
+      // One of the range from before has to go first: they would have one id.
+      if (detail::record_of<Token>(range, records, order) != nullptr) continue;
+      auto const own = intersection(range, record.range);
+      if (own && !detail::touches(later[order[i]], *own)) descents.push_back({range, i});
+    }
+  }
+  std::sort(descents.begin(), descents.end());
+  descents.erase(std::unique(descents.begin(), descents.end()), descents.end());
   std::vector<lease_record<Token>> made;
   for (std::size_t i = 0; i < descents.size();) {
     auto const range = descents[i].child;
@@ -179,46 +171,6 @@ template <token Token>
     if (detail::covers(child.position.parts, range)) made.push_back(std::move(child));
   }
   return made;
-}
-
-/// An open lease that a merge waits for, by its index, and the range that it is to become a part
-/// of.
-template <token Token>
-struct awaited_lease {
-  std::size_t lease = 0;
-  token_range<Token> child;
-
-  friend bool operator==(awaited_lease const&, awaited_lease const&) = default;
-};
-
-/// The open leases that are to end because others have, with which they come together, in the order
-/// of the ranges that they become parts of. As long as one of them is paused a merge waits for it:
-/// then the others are not to end, since nothing would be handled of them, either. Complexity: that
-/// of `leases_to_create`.
-template <token Token>
-[[nodiscard]] std::vector<awaited_lease<Token>> leases_to_end(
-    std::span<lease_record<Token> const> records) {
-  auto const order = detail::by_range(records);
-  auto const descents = detail::descents_of<Token>(records, order);
-  std::vector<awaited_lease<Token>> awaited;
-  for (std::size_t i = 0; i < descents.size(); ++i) {
-    auto const& child = descents[i].child;
-    if (i != 0 && descents[i - 1].child == child) continue;
-    std::size_t const before = awaited.size();
-    auto place = std::partition_point(order.begin(), order.end(), [&](std::size_t one) {
-      return records[one].range.lower() < child.lower();
-    });
-    for (; place != order.end() && records[*place].range.lower() < child.upper(); ++place) {
-      auto const& record = records[*place];
-      if (record.facts.phase != lease_phase::open || !child.contains(record.range)) continue;
-      if (!record.paused.empty()) {
-        awaited.resize(before, {0, child});
-        break;
-      }
-      awaited.push_back({*place, child});
-    }
-  }
-  return awaited;
 }
 
 /// Which of the leases are of before, and to be removed, as indices that rise: ended ones whose

@@ -211,6 +211,15 @@ class lease_work : public std::enable_shared_from_this<lease_work<Source, Clock,
   // How many batches were read, and are not acknowledged or behind one that is not.
   std::size_t unacknowledged() const noexcept { return batches_.open(); }
 
+  // Shows the keeper which partitions its range belongs to, as far as it has heard.
+  void look_at_partitions() {
+    if (is_closing_ || !progress_.routing()) return;
+    std::vector<token_range<token_type>> parts;
+    for (auto const& owner : progress_.routing()->overlapping(info_.range))
+      parts.push_back(owner.range);
+    keeper_->see_partitions(std::move(parts));
+  }
+
   instant next_checkpoint() const noexcept { return next_checkpoint_; }
   // Tells how far it has come, where that is news.
   void checkpoint() {
@@ -352,12 +361,7 @@ class lease_work : public std::enable_shared_from_this<lease_work<Source, Clock,
     }
     auto const taken = progress_.take(*std::move(answer));
     if (!taken) co_return unexpected{taken.error()};
-    if (progress_.routing()) {
-      std::vector<token_range<token_type>> parts;
-      for (auto const& owner : progress_.routing()->overlapping(info_.range))
-        parts.push_back(owner.range);
-      if (!is_closing_) keeper_->see_partitions(std::move(parts));
-    }
+    look_at_partitions();
     co_return result<void>{};
   }
   task<result<void>> ask_for_page() {

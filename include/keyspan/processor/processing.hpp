@@ -238,6 +238,7 @@ class processing final : membership_listener {
     bool is_reading_back = false;
     bool is_looking = false;  // a single record is being read
     bool is_listed = false;
+    bool is_held_up = false;  // it is to be merged, and another one of those is paused
     std::shared_ptr<work_type> work{};
     std::vector<range_type> children{};
     std::optional<composite_cursor<token_type>> reset{};
@@ -708,8 +709,11 @@ class processing final : membership_listener {
   // Whether its range is no partition's any more: it was split, or is a part of a larger one.
   void see_partitions(lease_ptr const& one, std::vector<range_type> parts) {
     auto const& range = one->record.range;
+    one->is_held_up = false;
     if (parts.size() == 1) {
-      if (parts.front() == range || is_held_up(*one, parts.front())) return;
+      if (parts.front() == range) return;
+      one->is_held_up = meets_a_paused_one(*one, parts.front());
+      if (one->is_held_up) return;
     } else {
       for (auto& part : parts) part = *intersection(part, range);
     }
@@ -718,7 +722,7 @@ class processing final : membership_listener {
   }
   // Whether a merge waits for one that is paused: until then the others are read on as the parts of
   // a larger range that they are.
-  bool is_held_up(lease const& one, range_type const& merged) const {
+  bool meets_a_paused_one(lease const& one, range_type const& merged) const {
     return std::any_of(leases_.begin(), leases_.end(), [&](auto const& entry) {
       auto const& other = entry.second->record;
       return entry.second.get() != &one && other.facts.phase == lease_phase::open &&
@@ -1107,12 +1111,8 @@ class processing final : membership_listener {
       leases_.erase(one->id);
       has_changed = true;
     }
-    for (auto const& [which, child] : leases_to_end<token_type>(records)) {
-      auto const& one = all[which];
-      if (!one->work || one->work->is_closing()) continue;
-      one->children = {child};
-      step(one, {.kind = facts_kind::gone});
-    }
+    for (auto const& one : all)
+      if (one->is_held_up && one->work) one->work->look_at_partitions();
     auto reopening = reopen_the_stuck(created);
     co_await std::move(reopening);
     auto filling = fill_holes();
@@ -1127,6 +1127,7 @@ class processing final : membership_listener {
   task<> reopen_the_stuck(std::vector<record_type> const& created) {
     auto const wait = host_.own_wait();
     std::set<std::string> awaited;
+    std::set<std::string> blocked;  // by this host, for whichever came first
     for (auto const& child : created) awaited.insert(id_of(child.range));
     for (auto const& one : all_leases()) {
       auto const& record = one->record;
@@ -1154,10 +1155,13 @@ class processing final : membership_listener {
                     .held_for = host_.terms.hold};
       none.position = record.position;
       none.position.parts = {cursor<token_type>{range, from_beginning}};
-      auto blocking = create_record(host_, store_, source_.scheme(), none);
-      auto const blocked = co_await std::move(blocking);
       wants_list_ = true;
-      if (!blocked) continue;
+      if (!blocked.contains(id)) {
+        auto blocking = create_record(host_, store_, source_.scheme(), none);
+        auto const created_here = co_await std::move(blocking);
+        if (!created_here) continue;
+        blocked.insert(id);
+      }
 
       record_type opened = one->record;
       opened.facts.phase = lease_phase::open;
