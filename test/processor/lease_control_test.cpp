@@ -1,6 +1,7 @@
 // test/processor/lease_control_test.cpp — leases that are looked at and steered from outside: over
 // records that are written by hand, a store that fails, and owners who write at the same time.
 #include <keyspan/async/manual_clock.hpp>
+#include <keyspan/async/run_loop.hpp>
 #include <keyspan/async/sync_wait.hpp>
 #include <keyspan/async/task.hpp>
 #include <keyspan/core/error.hpp>
@@ -785,27 +786,86 @@ TEST_CASE("what comes of a lease that is split meanwhile is set back as well") {
 }
 
 TEST_CASE("no lease is given the position of another, whenever it is split or merged") {
-  // At each of the lists that a reset asks for.
-  for (int moment = 1; moment <= 4; ++moment) {
+  // At each of the questions up to the last list that a reset asks for.
+  for (int moment = 1; moment <= 5; ++moment) {
     for (bool const is_merge : {false, true}) {
       plain_world all{2U};
       meddled_store store{.to = &all.store};
       range_type const first = part_of(all, 0);
-      int lists = 0;
-      store.before_list = [&] {
-        if (++lists != moment) return;
+      int questions = 0;
+      auto const meddle = [&] {
+        if (++questions != moment) return;
         if (!is_merge) return split_lease(all, first, 4);
         auto merged = all.make(whole);
         for (std::size_t i = 0; i < 2; ++i) all.store.erase(all.id_of(part_of(all, i)));
         all.put(merged);
       };
+      store.before_list = meddle;
+      store.before_read = [&](std::string const&) { meddle(); };
       lease_control control{all.source, store};
       auto const done = sync_wait(control.reset(whole, from_beginning));
       CHECK(done.has_value());
+      CHECK(questions >= moment);
       auto const leases = sync_wait(control.list());
       REQUIRE(leases.has_value());  // so each has a position that covers it
       for (auto const& one : *leases) CHECK(one.reset.has_value());
     }
+  }
+}
+
+TEST_CASE("a pause follows what lists do not show yet, and asks for patience where it cannot") {
+  // A split that is done, half done, and whose parent has gone; the list is from before it.
+  for (int const steps : {1, 2, 3, 4}) {
+    plain_world all{2U};
+    range_type const first = part_of(all, 0);
+    all.clock.advance(1s);
+    split_lease(all, first, steps);
+    auto const view = all.store.view("tool");
+    view.next({.only = store_operation::list, .stale = 500ms}, 100);
+    lease_control control{all.source, view};
+    auto const done = sync_wait(control.pause(whole, "why"));
+    CHECK(done.has_value() == (steps == 3));
+    if (done) CHECK(*done == 3);
+    if (!done) CHECK(done.error().code == errc::contended);
+    CHECK(all.get(part_of(all, 1)).paused == "why");
+    view.chances({});
+    lease_control later{all.source, all.store};
+    if (steps < 3) split_lease(all, first, 3);
+    CHECK(sync_wait(later.pause(whole, "why")) == std::size_t{3});
+    auto const leases = sync_wait(later.list());
+    REQUIRE(leases.has_value());
+    for (auto const& one : *leases) CHECK(one.paused == "why");
+  }
+}
+
+TEST_CASE("steering reads each lease it steers once, and no other") {
+  plain_world all{64U};
+  meddled_store store{.to = &all.store};
+  int lists = 0;
+  int reads = 0;
+  store.before_list = [&] { ++lists; };
+  store.before_read = [&](std::string const& id) { reads += id != "layout"; };
+  lease_control control{all.source, store};
+  CHECK(sync_wait(control.reset(whole, from_beginning)) == std::size_t{64});
+  CHECK(reads == 64);
+  CHECK(lists == 2);
+  CHECK(sync_wait(control.pause(part_of(all, 7), "why")) == std::size_t{1});
+  CHECK(reads == 65);
+  CHECK(lists == 3);
+}
+
+TEST_CASE("a control that asks for a long time may have a deadline for each question") {
+  plain_world all{8U};
+  auto const view = all.store.view("tool");
+  lease_control short_of_time{all.source, view, "", {all.clock.now() + 1s, {}}};
+  lease_control patient{all.source, view, "",
+                        [&] { return store_request{all.clock.now() + 1s, {}}; }};
+  for (bool const is_patient : {false, true}) {
+    view.next({.before = 400ms}, 6);
+    auto& control = is_patient ? patient : short_of_time;
+    keyspan::run_loop loop;
+    auto const done = loop.complete(control.pause(whole, "why"), all.clock);
+    CHECK(done.has_value() == is_patient);
   }
 }
 

@@ -26,6 +26,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <ranges>
 #include <set>
@@ -101,16 +102,21 @@ class lease_control {
   using record_type = lease_record<token_type>;
   using range_type = token_range<token_type>;
 
-  /// Asks the store with this request: until when, and until who asks says stop. Requires
-  /// `is_lease_prefix(prefix)`.
+  /// Asks the store with this request: until when, for all of what is done, and until who asks says
+  /// stop. Requires `is_lease_prefix(prefix)`.
   lease_control(Source& source, Store& store, std::string prefix = {}, store_request request = {})
-      : source_{source}, store_{store}, ids_{std::move(prefix)}, request_{std::move(request)} {}
+      : lease_control{source, store, std::move(prefix),
+                      [asked = std::move(request)] { return asked; }} {}
+  /// The same with a request of its own for each question, as `ask` makes it.
+  lease_control(Source& source, Store& store, std::string prefix,
+                std::function<store_request()> ask)
+      : source_{source}, store_{store}, ids_{std::move(prefix)}, ask_{std::move(ask)} {}
 
   /// The leases there are, in token order. Ended ones are left out, but for `with_ended`.
   /// Errors: those of the store; those of records that cannot be read.
   task<result<std::vector<record_type>>> list(bool with_ended = false) {
     std::string const leases = ids_.leases();
-    auto const found = co_await store_.list(leases, request_);
+    auto const found = co_await store_.list(leases, ask_());
     if (!found) co_return unexpected{found.error()};
     std::vector<record_type> all;
     for (auto const& one : *found) {
@@ -131,7 +137,7 @@ class lease_control {
   /// The hosts that there are, in the order of their sessions.
   task<result<std::vector<member_record>>> members() {
     std::string const prefix = ids_.members();
-    auto const found = co_await store_.list(prefix, request_);
+    auto const found = co_await store_.list(prefix, ask_());
     if (!found) co_return unexpected{found.error()};
     std::vector<member_record> all;
     for (auto const& one : *found) {
@@ -166,22 +172,21 @@ class lease_control {
 
   /// The leases that cover a part of the range are handled no more, until they are resumed: their
   /// owners finish the batch in hand, keep them, and say why in the record. Returns how many they
-  /// are. Errors: those of the store; `invalid_options` for no reason.
+  /// are. Errors: those of the store; `invalid_options` for no reason; `contended` where what takes
+  /// the place of one that has ended is not there yet, or cannot be seen: ask again, so that no
+  /// part of the range is missed.
   task<result<std::size_t>> pause(range_type range, std::string why) {
     if (why.empty())
       co_return fail(errc::invalid_options, "say why it is paused: whoever finds it will ask");
-    auto editing = edit(range, [&why](record_type& record) {
-      record.paused = why;
-      return true;
-    });
+    auto editing = edit(range, [&why](record_type& record) { record.paused = why; });
     co_return co_await std::move(editing);
   }
   /// They are handled again, from where they stand, and what was tried too often is tried anew.
+  /// Errors: those of the store; `contended` as above.
   task<result<std::size_t>> resume(range_type range) {
     auto editing = edit(range, [](record_type& record) {
       record.paused.clear();
       record.attempts = {};
-      return true;
     });
     co_return co_await std::move(editing);
   }
@@ -211,17 +216,22 @@ class lease_control {
       }
       if (positions.empty()) co_return done.size();
       for (auto const& [whole, position] : positions) {
-        auto editing = edit(whole, [&whole, &position](record_type& record) {
+        auto const change = [&whole, &position](record_type& record) {
           bool const is_meant = record.range == whole && record.facts.phase == lease_phase::open;
           if (is_meant) record.reset = position;
-          return is_meant;
-        });
-        auto const edited = co_await std::move(editing);
-        if (!edited) co_return edited;
-        if (*edited != 0) done.push_back(whole);
+        };
+        std::vector<range_type> children;
+        auto editing =
+            edit_one(ids_.lease(source_.scheme().name(), whole), whole, change, children);
+        auto const told = co_await std::move(editing);
+        if (!told) co_return unexpected{told.error()};
+        if (*told == edited::open) done.push_back(whole);
       }
+      auto bumping = bump();
+      result<void> const bumped = co_await std::move(bumping);
+      if (!bumped) co_return unexpected{bumped.error()};
     }
-    co_return fail(errc::contended, "leases are being split or merged: ask again");
+    co_return fail(errc::contended, being_changed);
   }
   /// How many leases of the range were set back and have not gone there yet, or are nobody's. Once
   /// it is 0, `list` shows the epochs in which they are handled from there on: whoever empties a
@@ -280,61 +290,94 @@ class lease_control {
     co_return position;
   }
 
-  // Changes the records for which `change` says so, where nobody else has meanwhile. Their stamps
-  // stay: it says nothing of whether their owners live. Ended ones are changed, too, for what comes
-  // of them; what is counted is those that are open.
+  // What became of one record that was to be changed.
+  enum class edited : std::uint8_t { gone, elsewhere, ended, open };
+  // Changes one record as `change` says, where nobody else has meanwhile. Its stamp stays: that
+  // says nothing of whether its owner lives. `children` are those of one that has ended.
+  template <class Change>
+  task<result<edited>> edit_one(std::string id, range_type range, Change& change,
+                                std::vector<range_type>& children) {
+    for (int tries = 0;; ++tries) {
+      auto const stored = co_await store_.read(id, ask_());
+      if (!stored && stored.error().code == errc::not_found) co_return edited::gone;
+      if (!stored) co_return unexpected{stored.error()};
+      auto record = record_type::from_text(source_.scheme(), stored->body);
+      if (!record) co_return unexpected{record.error()};
+      if (is_void(*record) || !overlaps(record->range, range)) co_return edited::elsewhere;
+      bool const is_open = record->facts.phase == lease_phase::open;
+      children = record->children;
+      auto const before = *record;
+      change(*record);
+      // It may be so already, also where an answer was lost.
+      if (*record == before) co_return is_open ? edited::open : edited::ended;
+      std::string const body = record->to_text();
+      auto const done = co_await store_.replace(id, body, stored->version, ask_());
+      if (done) co_return is_open ? edited::open : edited::ended;
+      if (done.error().code == errc::not_found) co_return edited::gone;
+      bool const is_worth_it = done.error().code == errc::precondition_failed ||
+                               done.error().code == errc::outcome_unknown;
+      if (!is_worth_it || tries == most_tries) co_return unexpected{done.error()};
+    }
+  }
+  // Changes all records of a range, and counts those that are open. Ended ones are changed, too,
+  // for what comes of them. A list may be old, so what came of those that it shows is looked for.
   template <class Change>
   task<result<std::size_t>> edit(range_type range, Change change) {
-    std::string const leases = ids_.leases();
-    auto const found = co_await store_.list(leases, request_);
-    if (!found) co_return unexpected{found.error()};
-    std::set<std::string> seen;  // a list may show one twice
     std::size_t count = 0;
-    for (auto const& listed : *found) {
-      if (ids_.kind_of(listed.id) != record_kind::lease || !seen.insert(listed.id).second) continue;
-      for (int tries = 0;; ++tries) {
-        auto const stored = co_await store_.read(listed.id, request_);
-        if (!stored && stored.error().code == errc::not_found) break;
-        if (!stored) co_return unexpected{stored.error()};
-        auto record = record_type::from_text(source_.scheme(), stored->body);
+    std::set<std::string> seen;
+    std::set<std::string> awaited;  // what others are to make of those that have ended
+    bool is_all = false;
+    for (int tries = 0; tries < most_lists && !is_all; ++tries) {
+      std::string const leases = ids_.leases();
+      auto const found = co_await store_.list(leases, ask_());
+      if (!found) co_return unexpected{found.error()};
+      is_all = true;
+      std::vector<std::string> left{awaited.begin(), awaited.end()};
+      for (auto const& listed : *found) {
+        if (ids_.kind_of(listed.id) != record_kind::lease) continue;
+        auto const record = record_type::from_text(source_.scheme(), listed.body);
         if (!record) co_return unexpected{record.error()};
-        if (is_void(*record) || !overlaps(record->range, range)) break;
-        auto const before = *record;
-        if (!change(*record)) break;
-        bool const is_open = record->facts.phase == lease_phase::open;
-        if (*record == before) {  // also where an answer was lost
-          if (is_open) ++count;
-          break;
+        if (!is_void(*record) && overlaps(record->range, range)) left.push_back(listed.id);
+      }
+      while (!left.empty()) {
+        std::string id = std::move(left.back());
+        left.pop_back();
+        if (seen.contains(id)) continue;
+        std::vector<range_type> children;
+        auto editing = edit_one(id, range, change, children);
+        auto const done = co_await std::move(editing);
+        if (!done) co_return unexpected{done.error()};
+        if (*done == edited::gone) {
+          is_all = false;
+          continue;
         }
-        std::string const body = record->to_text();
-        auto const done = co_await store_.replace(listed.id, body, stored->version, request_);
-        if (done) {
-          if (is_open) ++count;
-          break;
+        seen.insert(std::move(id));
+        if (*done == edited::open) ++count;
+        for (auto const& child : children) {
+          if (!overlaps(child, range)) continue;
+          left.push_back(ids_.lease(source_.scheme().name(), child));
+          awaited.insert(left.back());
         }
-        if (done.error().code == errc::not_found) break;
-        bool const is_worth_it = done.error().code == errc::precondition_failed ||
-                                 done.error().code == errc::outcome_unknown;
-        if (!is_worth_it || tries == most_tries) co_return unexpected{done.error()};
       }
     }
     auto bumping = bump();
     result<void> const bumped = co_await std::move(bumping);
     if (!bumped) co_return unexpected{bumped.error()};
+    if (!is_all) co_return fail(errc::contended, being_changed);
     co_return count;
   }
   // Lets the owners look.
   task<result<void>> bump() {
     std::string const id = ids_.layout();
     for (int tries = 0;; ++tries) {
-      auto const stored = co_await store_.read(id, request_);
+      auto const stored = co_await store_.read(id, ask_());
       if (!stored && stored.error().code == errc::not_found) co_return result<void>{};
       if (!stored) co_return unexpected{stored.error()};
       auto layout = layout_record::from_text(stored->body);
       if (!layout) co_return unexpected{layout.error()};
       ++layout->number;
       std::string const body = layout->to_text();
-      auto const done = co_await store_.replace(id, body, stored->version, request_);
+      auto const done = co_await store_.replace(id, body, stored->version, ask_());
       if (done || done.error().code == errc::outcome_unknown ||
           done.error().code == errc::not_found)
         co_return result<void>{};
@@ -385,11 +428,13 @@ class lease_control {
   }
 
   static constexpr int most_tries = 32;
+  static constexpr int most_lists = 4;
+  static constexpr std::string_view being_changed = "leases are being split or merged: ask again";
 
   Source& source_;
   Store& store_;
   lease_ids ids_;
-  store_request request_;
+  std::function<store_request()> ask_;
 };
 
 }  // namespace keyspan

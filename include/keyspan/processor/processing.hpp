@@ -769,7 +769,7 @@ class processing final : membership_listener {
     bool const discards = host_.options.discard_existing_leases && !has_made_leases_;
     for (std::uint32_t failures = 1; discards && !host_.is_stopping; ++failures) {
       lease_control<Source, Store> control{source_, store_, host_.options.lease_prefix,
-                                           host_.request()};
+                                           [this] { return host_.request(); }};
       auto resetting = control.reset(whole_space(source_.scheme()), host_.options.start);
       auto const done = co_await std::move(resetting);
       co_await host_.inside.enter();
