@@ -124,6 +124,7 @@ struct world {
     keyspan::feed_request<token> request;
     request.start = at;
     request.scope = whole;
+    request.page_size = host.options.max_item_count;
     work = std::make_shared<work_type>(in, kept, lease_info{"lease.7", whole, 3}, request, attempts,
                                        sequence);
     inside([&] { work->begin(); });
@@ -284,6 +285,63 @@ TEST_CASE("attempts are told with the position, from where the last owner left t
   REQUIRE(all.kept->halted.size() == 1);
   CHECK(std::string{all.kept->halted[0].text.view()} == "a batch failed 3 times: attempt 3");
   CHECK(all.does.closed == std::vector{close_reason::handler_failed});
+}
+
+TEST_CASE("attempts of before are of the first batch alone") {
+  auto options = test::quick_options("ada");
+  options.most_attempts = 3;
+  options.max_item_count = 1;
+  world all{options};
+  all.does.process_ = [&](batch_type& batch) -> result<void> {
+    all.does.handled.push_back(static_cast<int>(batch.attempt()));
+    if (batch[0].number == 1) return keyspan::fail(errc::handler_failed, "no");
+    return {};
+  };
+  all.write(2);
+  all.begin({4, 2}, 4);
+  all.pass(30s);
+  CHECK(all.does.handled == std::vector{3, 1, 2, 3});
+  CHECK(all.kept->halted.size() == 1);
+}
+
+TEST_CASE("what hosts have died of too often is not tried again") {
+  world all;
+  all.write(2);
+  all.begin({4, 5}, 4);
+  all.pass(5s);
+  CHECK(all.does.batches == 0);
+  REQUIRE(all.kept->halted.size() == 1);
+  CHECK(std::string{all.kept->halted[0].text.view()} ==
+        "a batch failed 5 times: hosts that have tried it died");
+}
+
+TEST_CASE("pages that are too large for the source are asked for smaller, until one was not") {
+  auto options = test::quick_options("ada");
+  options.max_item_count = 8;
+  world all{options};
+  all.source.fail_next(error{errc::too_large}, 2);
+  all.write(20);
+  all.begin();
+  all.pass(5s);
+  CHECK(all.does.handled.size() == 20);
+  std::vector<std::uint32_t> sizes;
+  for (auto const& one : all.source.reads()) sizes.push_back(one.page_size);
+  REQUIRE(sizes.size() >= 5);
+  CHECK(std::vector(sizes.begin(), sizes.begin() + 5) == std::vector<std::uint32_t>{8, 4, 2, 8, 8});
+  CHECK(all.kept->events[kind::source_failed] == 0);
+}
+
+TEST_CASE("a change that is too large by itself is told, and asked for later each time") {
+  auto options = test::quick_options("ada");
+  options.max_item_count = 2;
+  options.retry_delay = 0s;  // it does not spin
+  world all{options};
+  all.source.fail_next(error{errc::too_large}, 1'000);
+  all.write(1);
+  all.begin();
+  all.pass(60s);
+  CHECK(all.kept->events[kind::source_failed] > 10);
+  CHECK(all.kept->events[kind::source_failed] < 200);
 }
 
 TEST_CASE("who held the lease has not died of what is not there") {

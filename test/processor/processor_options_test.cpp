@@ -74,6 +74,7 @@ TEST_CASE("an interval that is negative, or that must not be 0, is refused by it
       {"lease_expiration_interval", [](options& o, time t) { o.lease_expiration_interval = t; },
        false},
       {"feed_poll_delay", [](options& o, time t) { o.feed_poll_delay = t; }, false},
+      {"change_feed_timeout", [](options& o, time t) { o.change_feed_timeout = t; }, false},
       {"store_timeout", [](options& o, time t) { o.store_timeout = t; }, false},
       {"drain_limit", [](options& o, time t) { o.drain_limit = t; }, true},
       {"retry_delay", [](options& o, time t) { o.retry_delay = t; }, true},
@@ -88,6 +89,9 @@ TEST_CASE("an interval that is negative, or that must not be 0, is refused by it
     CHECK(said ==
           std::string{name} + " is " + (may_be_zero ? "0 or more" : "more than 0") + ", not -5 ms");
     CHECK(is_good([&](options& o) { set(o, 0ms); }) == may_be_zero);
+    CHECK(said_of([&](options& o) { set(o, 24h * 365 + 1ms); }) ==
+          std::string{name} + " is a year at most, not 31536000001 ms");
+    CHECK_FALSE(is_good([&](options& o) { set(o, time::max()); }));
   }
   CHECK(said_of([](options& o) { o.feed_poll_delay = 0ms; }) ==
         "feed_poll_delay is more than 0, not 0 ms");

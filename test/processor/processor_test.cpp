@@ -39,6 +39,7 @@ using test::check;
 using test::host;
 using test::meeting;
 using test::quick_options;
+using test::view_type;
 
 TEST_CASE("a host alone handles all there is, goes on with what comes, and leaves in order") {
   meeting all;
@@ -431,6 +432,59 @@ TEST_CASE("an attempt that a host died of counts for who comes next") {
   CHECK(attempts == std::vector<std::uint32_t>{1, 2, 3});
 }
 
+TEST_CASE("what each host dies of is put aside without another try, on every lane") {
+  for (std::size_t const lanes : {1U, 3U}) {
+    meeting all{1};
+    struct deadly {
+      meeting& all;
+      view_type& view;
+      std::vector<int>& parked;
+      int tried = 0;
+      std::uint64_t lane_of(test::note const& one) {
+        return static_cast<std::uint64_t>(one.number);
+      }
+      task<result<void>> process(batch_type& batch) {
+        for (test::note const& one : batch) {
+          if (one.number != 2) continue;
+          ++tried;
+          view.cut_off();
+          static_cast<void>(co_await all.clock.wait_until(all.clock.now() + 30s));
+          co_return keyspan::fail(errc::handler_failed, "dead");
+        }
+        co_return result<void>{};
+      }
+      void park(batch_type& batch, keyspan::error const& why) {
+        CHECK(why.text.view() == "hosts that have tried it died");
+        parked.push_back(batch[0].number);
+      }
+    };
+    for (int i = 0; i < 5; ++i) all.write("book a");
+    std::vector<int> parked;
+    int tried = 0;
+    for (int life = 0; life < 6; ++life) {
+      auto options = quick_options("host " + std::to_string(life));
+      options.on_poison = keyspan::poison_manner::park;
+      options.most_attempts = 3;
+      options.lanes = lanes;
+      options.session = keyspan::session_id{static_cast<std::uint64_t>(life + 1)};
+      auto view = all.store.view(options.host_name);
+      deadly handler{all, view, parked};
+      keyspan::processor work{all.source, view, all.clock, options};
+      keyspan::stop_source stop;
+      test::begun const running{work.run(handler, stop.token())};
+      all.pass(25s);
+      tried += handler.tried;
+      stop.request_stop();
+      for (int i = 0; i < 100 && !running.is_over(); ++i) all.pass(1s);
+      REQUIRE(running.is_over());
+    }
+    CHECK(tried == 3);
+    CHECK(std::count(parked.begin(), parked.end(), 2) == 1);
+    auto const lag = keyspan::sync_wait(keyspan::lease_control{all.source, all.store}.lag());
+    CHECK(lag->front().changes == 0U);
+  }
+}
+
 TEST_CASE("hosts that died while nothing was new are no attempts") {
   meeting all{1};
   all.write("book a");
@@ -693,6 +747,113 @@ TEST_CASE("leases whose records somebody removes are made anew, where they stood
   all.pass(3s);
   CHECK(all.is_all_handled());
   CHECK(all.repeated == 0);
+}
+
+TEST_CASE("a range without a lease is filled when its last owner has had the time to stop") {
+  meeting all{2};
+  host ada{all, quick_options("ada")};
+  host bob{all, quick_options("bob")};
+  all.write_some(2);
+  all.pass(8s);
+  auto const restored = [&] { return ada.count(kind::restored) + bob.count(kind::restored); };
+  for (auto const& one : all.store.records())
+    if (one.id.starts_with("lease.")) all.store.erase(one.id);
+  all.pass(9s);
+  CHECK(restored() == 0);
+  all.pass(20s);
+  CHECK(restored() == 2);
+}
+
+TEST_CASE(
+    "a range of which nobody remembers anything is filled from the start, in an epoch of its own") {
+  meeting all{2};
+  all.write_some();
+  {
+    host ada{all, quick_options("ada")};
+    all.pass(5s);
+  }
+  auto const record = keyspan::layout_record::from_text(all.store.find("layout")->body);
+  REQUIRE(record.has_value());
+  auto const gone = all.leases().front();
+  for (auto const& one : all.store.records())
+    if (auto const lease =
+            keyspan::lease_record<test::token>::from_text(keyspan::cosmos_v2, one.body);
+        lease && lease->range == gone.range)
+      all.store.erase(one.id);
+  host bob{all, quick_options("bob")};
+  all.pass(30s);
+  CHECK(bob.count(kind::restored) == 0);
+  all.pass(20s);
+  CHECK(bob.count(kind::restored) == 1);
+  auto const filled = all.leases().front();
+  CHECK(filled.range == gone.range);
+  // Beyond all that was, and all that others fill while the layout is as it is.
+  CHECK(filled.facts.epoch > ((record->number + 1) << 32));
+  CHECK(all.is_all_handled());
+}
+
+TEST_CASE("who is resumed while its handler still closes goes on") {
+  meeting all{1};
+  bool is_slow = false;
+  host ada{all, quick_options("ada"), [&](host&, batch_type&) -> task<result<void>> {
+             if (is_slow) static_cast<void>(co_await keyspan::wait_for(all.clock, 5s));
+             co_return result<void>{};
+           }};
+  all.write_some();
+  all.pass(2s);
+  is_slow = true;
+  all.write_some();
+  all.pass(1s);
+  keyspan::lease_control control{all.source, all.store};
+  CHECK(keyspan::sync_wait(control.pause(whole_space(keyspan::cosmos_v2), "why")).has_value());
+  all.pass(2s);
+  CHECK(keyspan::sync_wait(control.resume(whole_space(keyspan::cosmos_v2))).has_value());
+  is_slow = false;
+  all.pass(10s);
+  all.write_some();
+  all.pass(3s);
+  CHECK(all.is_all_handled());
+  CHECK(ada.closed == std::vector{close_reason::paused});
+  CHECK(ada.opened == 2);
+}
+
+TEST_CASE("hosts that handle a part of the feed read and fill that part alone") {
+  meeting all{4};
+  auto const parts = all.source.partitions();
+  auto options = quick_options("ada");
+  options.range = {parts[1].range.lower(), parts[2].range.upper()};
+  host ada{all, options};
+  all.write_some(2);
+  all.pass(5s);
+  REQUIRE(all.leases().size() == 2);
+  CHECK(all.leases()[0].range == parts[1].range);
+  CHECK(all.leases()[1].range == parts[2].range);
+  // One of them comes together with what lies beyond, and the lease stays what it is.
+  all.source.merge(parts[2].id, parts[3].id);
+  all.source.split(parts[1].id);
+  all.write_some(2);
+  all.pass(40s);
+  CHECK(all.leases(true).size() == 3);
+  CHECK(ada.count(kind::restored) == 0);
+  for (auto const& [book, count] : all.written)
+    CHECK(all.handled[book] ==
+          (options.range->contains(keyspan::token_of(keyspan::cosmos_v2, book)) ? count : 0));
+}
+
+TEST_CASE("notice that is longer than everything else does not cut the handing over short") {
+  meeting all{4};
+  auto options = quick_options("ada");
+  options.leaving_notice = 20s;
+  host ada{all, options};
+  all.pass(3s);
+  host bob{all, quick_options("bob")};
+  all.pass(8s);
+  ada.stop();
+  all.pass(25s);
+  CHECK(ada.is_over());
+  CHECK(ada.count(kind::handed_over) == 4);
+  CHECK(ada.count(kind::left) == 1);
+  CHECK(all.shares() == std::map<std::string, int>{{"bob", 4}});
 }
 
 TEST_CASE("from now means from when the leases were made, not from the first read") {

@@ -319,7 +319,8 @@ class fleet {
         is_manual ? keyspan::checkpointing::manual : keyspan::checkpointing::automatic;
     made.lanes = lanes;
     made.read_ahead = 1 + numbers.below(3);
-    made.on_poison = keyspan::poison_manner::park;
+    made.on_poison =
+        numbers.chance(70) ? keyspan::poison_manner::park : keyspan::poison_manner::halt;
     made.most_attempts = 4;
     if (numbers.chance(30)) made.checkpoint_frequency = {.items = 10, .interval = 2s};
     auto const manner = numbers.below(3);
@@ -464,6 +465,11 @@ class fleet {
     keyspan::session_id session;
   };
   std::vector<begun> latest{};
+  struct pause {
+    range_type range;
+    instant since;
+  };
+  std::vector<pause> paused{};  // what people have paused, and nobody resumed since
   std::map<std::string, record_type> known{};
   std::vector<std::pair<instant, keyspan::acknowledgement>> unacknowledged{};
 };
@@ -559,6 +565,10 @@ task<result<void>> host::park(Batch& batch, keyspan::error) {
 // Who is replaced begins nothing more; and no epoch is two hosts'.
 void fleet::begin_batch(host const& by, lease_info const& lease) {
   auto const session = by.options.session;
+  // Owners hear of it when they look next, at the latest where they cannot and lose the lease.
+  for (auto const& one : paused)
+    demand(was_erased || !overlaps(one.range, lease.range) || clock.now() < one.since + 20s,
+           by.name, " begins a batch of ", lease.range.to_text().view(), ", which is paused");
   for (auto const& one : latest) {
     if (!overlaps(one.range, lease.range)) continue;
     demand(one.epoch <= lease.epoch, "I1: ", by.name, " begins a batch of ",
@@ -707,8 +717,10 @@ task<> steer(fleet& of, test::random numbers) {
   }
   of.tell("somebody pauses ", range.to_text().view());
   co_await until_done([&] { return control.pause(range, "we look into it"); });
-  co_await of.pass(std::chrono::milliseconds{numbers.below(8'000)});
+  of.paused.push_back({range, of.clock.now()});
+  co_await of.pass(std::chrono::milliseconds{numbers.below(numbers.chance(50) ? 8'000 : 45'000)});
   of.tell("somebody resumes ", range.to_text().view());
+  of.paused.clear();  // a lease may cover what somebody else has paused as well
   co_await until_done([&] { return control.resume(range); });
 }
 
@@ -830,8 +842,14 @@ task<> course(fleet& of) {
   if (of.was_erased) co_await of.pass(45s);
   // A record that was removed while its lease was paused has come back as it was.
   keyspan::lease_control control{of.truth, of.store};
-  auto resuming = control.resume(whole_space(keyspan::cosmos_v2));
-  of.demand((co_await std::move(resuming)).has_value(), "a resumption fails");
+  of.paused.clear();
+  for (int tries = 1;; ++tries) {
+    auto resuming = control.resume(whole_space(keyspan::cosmos_v2));
+    auto const resumed = co_await std::move(resuming);
+    if (resumed) break;
+    of.demand(tries < 60, "a resumption fails: ", resumed.error().text.view());
+    co_await of.pass(1s);
+  }
   co_await of.pass(65s);
 
   // I5, I9: everything was handled, and every lease is somebody's who lives.

@@ -138,7 +138,7 @@ task<result<bool>> make_first_leases(host_context<token_of_source<Source>, Clock
   if (!listed) co_return unexpected{listed.error()};
   bool is_made = false;
   if (listed->empty()) {
-    auto opening = first_position(host, source);
+    auto opening = first_position(host, source, host.options.range);
     auto const position = co_await std::move(opening);
     if (!position) co_return unexpected{position.error()};
     auto const first = first_record(host, *position);

@@ -30,6 +30,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -235,6 +236,7 @@ class lease_work : public std::enable_shared_from_this<lease_work<Source, Clock,
     if (size != 0) last = lsn_of(std::ranges::data(batch.page.items)[size - 1]);
     if (!batches_.acknowledge(batch)) return;
     if (last) handled_ = (std::max)(handled_, *last);
+    tried_before_ = 0;  // nobody has died of what lies behind that
     move_on();
   }
   // Whatever was acknowledged by hand, of any lease.
@@ -268,6 +270,13 @@ class lease_work : public std::enable_shared_from_this<lease_work<Source, Clock,
   instant::duration delay_behind(std::uint32_t failures) {
     return host_.delay_behind(failures, host_.options.retry_delay,
                               host_.options.longest_retry_delay);
+  }
+
+  // The same for what is tried until it goes well: never without a pause.
+  instant::duration pause_behind(std::uint32_t failures, instant::duration longest,
+                                 error const* why = nullptr) {
+    auto const first = (std::max)(host_.options.retry_delay, shortest_pause);
+    return host_.delay_behind(failures, first, (std::max)(longest, first), why);
   }
 
   // From the handler's opening to its closing; keeps all of it for as long.
@@ -343,9 +352,7 @@ class lease_work : public std::enable_shared_from_this<lease_work<Source, Clock,
         continue;
       }
       tell(processor_event_kind::source_failed, &answered.error());
-      auto const& options = host_.options;
-      auto const delay = host_.delay_behind(++failures, options.retry_delay,
-                                            options.feed_poll_delay, &answered.error());
+      auto const delay = pause_behind(++failures, host_.options.feed_poll_delay, &answered.error());
       auto waiting = host_.pause_for(delay, asking_.token());
       co_await std::move(waiting);
     }
@@ -365,13 +372,23 @@ class lease_work : public std::enable_shared_from_this<lease_work<Source, Clock,
     co_return result<void>{};
   }
   task<result<void>> ask_for_page() {
+    auto asked = progress_.request();
+    asked.deadline = host_.in(host_.options.change_feed_timeout);
+    if (smaller_ != 0) asked.page_size = smaller_;
     co_await host_.inside.leave();
-    auto answer = co_await source_.read(progress_.range(), progress_.from(), progress_.request());
+    auto answer = co_await source_.read(progress_.range(), progress_.from(), asked);
     co_await host_.inside.enter();
     if (!answer) {
+      bool const is_large = answer.error().code == errc::too_large;
+      std::uint32_t const size = asked.page_size != 0 ? asked.page_size : usual_page_size;
+      if (is_large && size > 1) {
+        smaller_ = size / 2;
+        co_return result<void>{};
+      }
       if (progress_.absorb(answer.error())) co_return result<void>{};
       co_return unexpected{answer.error()};
     }
+    smaller_ = 0;
     auto const accepted = progress_.accept(*answer);
     if (!accepted) co_return unexpected{accepted.error()};
     take_page(*std::move(answer));
@@ -447,9 +464,10 @@ class lease_work : public std::enable_shared_from_this<lease_work<Source, Clock,
     leave_work();
   }
   task<> try_piece(piece next) {
-    std::uint32_t tries = 0;
-    error last{errc::handler_failed, "hosts that have tried it died"};
-    if (next.batch->sequence == batches_.position() + 1) tries = std::exchange(tried_before_, 0);
+    // Whoever held the lease before may have died of any piece of the first batch.
+    bool const is_first = next.batch->sequence == batches_.position() + 1;
+    std::uint32_t tries = is_first ? tried_before_ : 0;
+    std::optional<error> last;  // none where nothing was tried here
     for (;;) {
       if (tries >= host_.options.most_attempts) {
         auto giving_up = give_up(std::move(next), last);
@@ -470,7 +488,7 @@ class lease_work : public std::enable_shared_from_this<lease_work<Source, Clock,
       ++tries;
       ++host_.counters.failures;
       last = done.error();
-      tell(processor_event_kind::handler_failed, &last);
+      tell(processor_event_kind::handler_failed, &*last);
       if (is_closing_) co_return;
       // Kept with the position, so that it counts for who comes next, too.
       report(lease_attempts{batches_.position(), tries});
@@ -507,15 +525,18 @@ class lease_work : public std::enable_shared_from_this<lease_work<Source, Clock,
   }
 
   // Tried too often: the lease is paused, or each change by itself is tried once more and put
-  // aside.
-  task<> give_up(piece whole, error last) {
+  // aside. What hosts have died of nobody dares to try again: all of it is put aside.
+  task<> give_up(piece whole, std::optional<error> failed) {
+    bool const is_deadly = !failed;
+    error const last =
+        failed.value_or(error{errc::handler_failed, "hosts that have tried it died"});
     if constexpr (has_park<Handler, batch_type>) {
       if (host_.options.on_poison == poison_manner::park) {
         for (std::uint32_t const which : whole.which) {
           // It says nothing of the whole.
           piece single{whole.batch, {which}, std::make_shared<std::atomic<bool>>(true)};
           result<void> done = unexpected{last};
-          for (bool is_tried = whole.which.size() == 1; !is_tried;) {
+          for (bool is_tried = is_deadly || whole.which.size() == 1; !is_tried;) {
             if (is_closing_ || !keeper_->may_go_on()) co_return;
             auto handling = hand_over(single, host_.options.most_attempts + 1);
             std::optional<result<void>> const outcome = co_await std::move(handling);
@@ -548,7 +569,8 @@ class lease_work : public std::enable_shared_from_this<lease_work<Source, Clock,
       if (parked) co_return true;
       tell(processor_event_kind::handler_failed, &parked.error());
       if (is_closing_) co_return false;
-      auto waiting = host_.pause_for(delay_behind(tries), asking_.token());
+      auto const delay = pause_behind(tries, host_.options.longest_retry_delay);
+      auto waiting = host_.pause_for(delay, asking_.token());
       co_await std::move(waiting);
       if (is_closing_ || !keeper_->may_go_on()) co_return false;
     }
@@ -595,6 +617,8 @@ class lease_work : public std::enable_shared_from_this<lease_work<Source, Clock,
   }
 
   static constexpr instant never = (instant::max)();
+  static constexpr std::uint32_t usual_page_size = 100;
+  static constexpr instant::duration shortest_pause = std::chrono::milliseconds{10};
 
   host_type& host_;
   Source& source_;
@@ -614,6 +638,7 @@ class lease_work : public std::enable_shared_from_this<lease_work<Source, Clock,
   stop_source stop_{};    // of what is at work
   stop_source asking_{};  // of what is asked of the source
   std::uint32_t tried_before_;
+  std::uint32_t smaller_ = 0;  // pages, until one was not too large
   std::uint64_t newest_ = 0;
   std::uint64_t handled_ = 0;
   bool is_at_end_ = false;

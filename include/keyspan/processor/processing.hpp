@@ -49,7 +49,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <queue>
 #include <set>
 #include <string>
 #include <string_view>
@@ -222,7 +221,7 @@ class processing final : membership_listener {
     instant held_until() const {
       auto const state = machine.state();
       bool const may_be_held = state >= lease_state::active && state <= lease_state::ending;
-      return may_be_held ? deadline() : (instant::max)();
+      return may_be_held && deadline() != instant{} ? deadline() : (instant::max)();
     }
     instant next_due() const {
       instant const first = (std::min)({held_until(), next_beat, overdue_at});
@@ -291,7 +290,7 @@ class processing final : membership_listener {
   task<> ring_alarms() {
     while (!host_.is_over) {
       alarm_at_ = (std::min)(member_.next_beat(), look_at_);
-      if (!alarms_.empty()) alarm_at_ = (std::min)(alarm_at_, alarms_.top().at);
+      if (!alarms_.empty()) alarm_at_ = (std::min)(alarm_at_, alarms_.begin()->first);
       if (alarm_at_ <= now()) {
         ring();
         continue;
@@ -314,8 +313,9 @@ class processing final : membership_listener {
   }
   void rearm(lease_ptr const& one, instant due) {
     if (due >= one->rings_at) return;
+    alarms_.erase({one->rings_at, one->id});
     one->rings_at = due;
-    alarms_.push({due, one});
+    alarms_.insert({due, one->id});
     rearm(due);
   }
   void ring() {
@@ -326,14 +326,16 @@ class processing final : membership_listener {
       is_look_due_ = true;
       look_now_.notify();
     }
-    while (!alarms_.empty() && alarms_.top().at <= at) {
-      auto const one = alarms_.top().of.lock();
-      instant const due = alarms_.top().at;
-      alarms_.pop();
-      if (!one || one->rings_at != due || !is_known(one)) continue;
+    while (!alarms_.empty() && alarms_.begin()->first <= at) {
+      auto const [due, id] = *alarms_.begin();
+      alarms_.erase(alarms_.begin());
+      auto const found = leases_.find(id);
+      // It may be of one that was known under this id before.
+      if (found == leases_.end() || found->second->rings_at != due) continue;
+      lease_ptr const one = found->second;
       one->rings_at = (instant::max)();
       ring(one, at);
-      rearm(one, one->next_due());
+      if (is_known(one)) rearm(one, one->next_due());
     }
   }
   void ring(lease_ptr const& one, instant at) {
@@ -709,6 +711,9 @@ class processing final : membership_listener {
   // Whether its range is no partition's any more: it was split, or is a part of a larger one.
   void see_partitions(lease_ptr const& one, std::vector<range_type> parts) {
     auto const& range = one->record.range;
+    // What lies beyond the part of the feed that is handled here is nobody's to read.
+    if (host_.options.range)
+      for (auto& part : parts) part = *intersection(part, *host_.options.range);
     one->is_held_up = false;
     if (parts.size() == 1) {
       if (parts.front() == range) return;
@@ -770,7 +775,8 @@ class processing final : membership_listener {
     for (std::uint32_t failures = 1; discards && !host_.is_stopping; ++failures) {
       lease_control<Source, Store> control{source_, store_, host_.options.lease_prefix,
                                            [this] { return host_.request(); }};
-      auto resetting = control.reset(whole_space(source_.scheme()), host_.options.start);
+      auto resetting = control.reset(host_.options.range.value_or(whole_space(source_.scheme())),
+                                     host_.options.start);
       auto const done = co_await std::move(resetting);
       co_await host_.inside.enter();
       if (done) break;
@@ -824,9 +830,11 @@ class processing final : membership_listener {
       bool const is_settled = settles_at_ != instant{} && now() >= settles_at_;
       bool const is_full = now() >= full_at || wants_list_ || is_settled;
       if (is_full) full_at = host_.in(host_.jittered(host_.options.lease_acquire_interval));
+      was_written_ = false;
       auto looking = look_once(is_full);
       co_await std::move(looking);
       if (host_.is_over) break;
+      if (was_written_) continue;  // behind what was read
       auto const poll = host_.options.layout_poll_interval;
       instant next = full_at;
       if (poll != instant::duration::zero())
@@ -856,7 +864,7 @@ class processing final : membership_listener {
       co_await host_.inside.enter();
       if (seen) {
         look_at_ = now();
-        is_look_due_ = true;
+        is_look_due_ = was_written_ = true;
         look_now_.notify();
       }
       auto waiting =
@@ -1125,10 +1133,10 @@ class processing final : membership_listener {
   // for a child that will never be. It is opened again, so that who takes it looks anew. Before,
   // the child is made impossible: whoever creates its record first decides, for good.
   task<> reopen_the_stuck(std::vector<record_type> const& created) {
-    auto const wait = host_.own_wait();
     std::set<std::string> awaited;
-    std::set<std::string> blocked;  // by this host, for whichever came first
     for (auto const& child : created) awaited.insert(id_of(child.range));
+    std::map<std::string, std::vector<lease_ptr>> stuck;  // by what they wait for
+    std::set<std::string> due;
     for (auto const& one : all_leases()) {
       auto const& record = one->record;
       if (record.facts.phase != lease_phase::ended || one->is_own()) {
@@ -1138,8 +1146,7 @@ class processing final : membership_listener {
       }
       if (!one->ended_since) one->ended_since = now();
       if (record.children.size() != 1) continue;
-      auto const range = record.children.front();
-      auto const id = id_of(range);
+      auto const id = id_of(record.children.front());
       if (leases_.contains(id) || awaited.contains(id) || obsolete_.contains(one->id)) {
         one->waits_since.reset();
         continue;
@@ -1147,42 +1154,55 @@ class processing final : membership_listener {
       // Where the child was impossible for a while, others have the time to wait for it now, too.
       if (!one->waits_since) one->waits_since = now();
       wants_leases_ = true;
-      if (now() < instant_after(*one->waits_since, wait)) continue;
-
-      record_type none{range};
-      none.facts = {.phase = lease_phase::ended,
-                    .stamp = {host_.terms.session, host_.draw()},
-                    .held_for = host_.terms.hold};
-      none.position = record.position;
-      none.position.parts = {cursor<token_type>{range, from_beginning}};
-      wants_list_ = true;
-      if (!blocked.contains(id)) {
-        auto blocking = create_record(host_, store_, source_.scheme(), none);
-        auto const created_here = co_await std::move(blocking);
-        if (!created_here) continue;
-        blocked.insert(id);
-      }
-
-      record_type opened = one->record;
-      opened.facts.phase = lease_phase::open;
-      opened.facts.stamp = {host_.terms.session, host_.draw()};
-      opened.children.clear();
-      std::string const again = opened.to_text();
-      ++host_.counters.writes;
-      std::string const version = one->version;
-      auto const done = co_await store_.replace(one->id, again, version, host_.request());
-      co_await host_.inside.enter();
-      if (done) tell(processor_event_kind::reopened, *one);
-      look_at_record(one);
-      bump_layout();
+      stuck[id].push_back(one);
+      if (now() >= instant_after(*one->waits_since, host_.own_wait())) due.insert(id);
     }
+    for (auto const& id : due) {
+      wants_list_ = true;
+      auto blocking = block(stuck.at(id).front()->record);
+      bool const is_blocked = co_await std::move(blocking);
+      if (!is_blocked) continue;
+      // All of them: who was left would wait for a child that the others do not want any more.
+      for (auto const& one : stuck.at(id)) {
+        auto opening = reopen(one);
+        co_await std::move(opening);
+      }
+    }
+  }
+  // Makes the one child of a record impossible. False where somebody was faster.
+  task<bool> block(record_type waiting) {
+    auto const range = waiting.children.front();
+    record_type none{range};
+    none.facts = {.phase = lease_phase::ended,
+                  .stamp = {host_.terms.session, host_.draw()},
+                  .held_for = host_.terms.hold};
+    none.position = std::move(waiting.position);
+    none.position.parts = {cursor<token_type>{range, from_beginning}};
+    auto creating = create_record(host_, store_, source_.scheme(), none);
+    auto const made = co_await std::move(creating);
+    co_return made.has_value();
+  }
+  task<> reopen(lease_ptr one) {
+    record_type opened = one->record;
+    opened.facts.phase = lease_phase::open;
+    opened.facts.stamp = {host_.terms.session, host_.draw()};
+    opened.children.clear();
+    std::string const body = opened.to_text();
+    std::string const version = one->version;
+    ++host_.counters.writes;
+    auto const done = co_await store_.replace(one->id, body, version, host_.request());
+    co_await host_.inside.enter();
+    if (done) tell(processor_event_kind::reopened, *one);
+    look_at_record(one);
+    bump_layout();
   }
 
   // As long as anybody is waited for who may still hold something.
   instant::duration longest_wait() const {
     auto hold = (std::max)(host_.terms.hold, members_.longest_hold());
     for (auto const& [id, one] : buried_) hold = (std::max)(hold, one.record.facts.held_for);
-    return wait_before_taking(hold, host_.terms.rate_bound_ppm);
+    // No longer than anybody may choose, whatever stands in a record.
+    return wait_before_taking((std::min)(hold, longest_interval), host_.terms.rate_bound_ppm);
   }
 
   // Ranges that are nobody's: their records were removed by hand. Epochs of records that are made
@@ -1193,7 +1213,7 @@ class processing final : membership_listener {
   task<> fill_holes() {
     std::vector<record_type> records;
     for (auto const& [id, one] : leases_) records.push_back(one->record);
-    auto const whole = whole_space(source_.scheme());
+    auto const whole = host_.options.range.value_or(whole_space(source_.scheme()));
     auto const holes = ranges_without_a_lease<token_type>(whole, records);
     auto const wait = longest_wait();
     std::erase_if(buried_, [&](auto const& entry) {
@@ -1372,7 +1392,6 @@ class processing final : membership_listener {
   task<> wind_up() {
     host_.is_stopping = true;
     if (member_.state() == member_state::absent) co_return;  // it never took part
-    instant at_last = host_.in(host_.options.drain_limit + host_.options.lease_expiration_interval);
     if (host_.options.on_stop == stop_manner::keep_place) host_.terms.place = member_.place();
     host_.terms.is_stopping = true;
     bool const hands_over = host_.options.on_stop == stop_manner::hand_over;
@@ -1386,50 +1405,44 @@ class processing final : membership_listener {
         return session != host_.terms.session && known.watch.phase == member_phase::live &&
                known.takes_part(now(), host_.terms.rate_bound_ppm);
       });
-      instant const noticed = is_alone ? now() : host_.in(host_.options.leaving_notice);
-      while (now() < noticed) {
-        auto waiting = changed_or(noticed);
-        co_await std::move(waiting);
-      }
+      auto noticing = wait_while(is_alone ? now() : host_.in(host_.options.leaving_notice),
+                                 [] { return true; });
+      co_await std::move(noticing);
       gives_away_ = true;
       auto looking = look_once(true);
       co_await std::move(looking);
     }
     for (auto const& one : all_leases()) step(one, {.kind = facts_kind::stop});
-    while (has_work() && now() < at_last) {
-      auto waiting = changed_or(at_last);
-      co_await std::move(waiting);
-    }
+    auto letting_go =
+        wait_while(host_.in(host_.options.drain_limit + host_.options.lease_expiration_interval),
+                   [this] { return has_work(); });
+    co_await std::move(letting_go);
     // Its record runs out by itself where the store takes no requests.
-    at_last = (std::min)(at_last, host_.in(2 * host_.options.store_timeout));
+    instant const at_last = host_.in(2 * host_.options.store_timeout);
     member_.leave();
-    while (member_.state() != member_state::gone && member_.state() != member_state::lost &&
-           now() < at_last) {
-      auto waiting = changed_or(at_last);
-      co_await std::move(waiting);
-    }
+    auto leaving = wait_while(at_last, [this] {
+      auto const state = member_.state();
+      return state != member_state::gone && state != member_state::lost &&
+             state != member_state::absent;
+    });
+    co_await std::move(leaving);
     if (member_.state() == member_state::gone) {
       host_.tell(processor_event_kind::left);
       bump_layout();
-      while (is_bumping_ && now() < at_last) {
-        auto waiting = changed_or(at_last);
-        co_await std::move(waiting);
-      }
+      auto bumping = wait_while(at_last, [this] { return is_bumping_; });
+      co_await std::move(bumping);
     }
   }
-  // Until something has changed, or for a while.
-  task<> changed_or(instant at_last) {
-    instant const soon = (std::min)(at_last, host_.in(std::chrono::milliseconds{50}));
-    static_cast<void>(co_await host_.clock.wait_until(soon, {}));
-    co_await host_.inside.enter();
+  // For as long as something is so, up to a moment.
+  template <class Condition>
+  task<> wait_while(instant at_last, Condition is_so) {
+    while (is_so() && now() < at_last) {
+      instant const soon = (std::min)(at_last, host_.in(std::chrono::milliseconds{50}));
+      static_cast<void>(co_await host_.clock.wait_until(soon, {}));
+      co_await host_.inside.enter();
+    }
   }
 
-  struct alarm {
-    instant at;
-    std::weak_ptr<lease> of;
-    // The first one is to be on top.
-    friend bool operator<(alarm const& a, alarm const& b) noexcept { return a.at > b.at; }
-  };
   struct buried {
     record_type record;
     instant since;
@@ -1447,7 +1460,7 @@ class processing final : membership_listener {
   signal rearmed_{host_.inside};
   stop_source alarm_{};
   instant alarm_at_ = (instant::max)();
-  std::priority_queue<alarm> alarms_{};  // of leases
+  std::set<std::pair<instant, std::string>> alarms_{};  // of leases
 
   instant joined_at_{};
   instant settles_at_{};
@@ -1462,6 +1475,7 @@ class processing final : membership_listener {
   std::uint64_t rounds_ = 0;
   instant look_at_ = (instant::max)();
   bool is_look_due_ = false;
+  bool was_written_ = false;   // the layout, since the look was begun
   bool wants_list_ = true;     // soon
   bool wants_leases_ = false;  // with the next look at all of it
   bool wants_bump_ = false;

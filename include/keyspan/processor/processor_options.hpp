@@ -14,11 +14,13 @@
 #include <keyspan/lease/plan.hpp>
 #include <keyspan/lease/session_id.hpp>
 #include <keyspan/processor/processor_event.hpp>
+#include <keyspan/range/token_range.hpp>
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -68,6 +70,8 @@ struct processor_options {
   instant::duration lease_expiration_interval = std::chrono::seconds{60};
   /// How long it waits before it asks a range again that had nothing new, or failed.
   instant::duration feed_poll_delay = std::chrono::seconds{5};
+  /// How long a read of the source may take for an answer, before it is asked again.
+  instant::duration change_feed_timeout = std::chrono::minutes{10};
   keyspan::checkpointing checkpointing = checkpointing::automatic;
   keyspan::checkpoint_frequency checkpoint_frequency{};
   /// How many leases it has at least, where there are enough, and at most; 0 is no bound.
@@ -75,11 +79,15 @@ struct processor_options {
   std::uint32_t max_lease_count = 0;
   /// Set all positions back to `start` when the host starts. Other hosts go on, from there.
   bool discard_existing_leases = false;
-  /// How many changes a page has at most; 0 leaves it to the source.
+  /// How many changes a page has at most; 0 leaves it to the source. Where that is too large for
+  /// it, half of it, and so on, until a page was not.
   std::uint32_t max_item_count = 0;
   /// Where reading begins in a store that has no leases yet: from now, from the beginning, from a
   /// moment, or where a cursor stands. Later their positions count.
   feed_start<Token> start{from_now};
+  /// The part of the source whose changes are handled; all of it where nothing is said. All hosts
+  /// of a prefix name the same one.
+  std::optional<token_range<Token>> range{};
   std::string session_token{};
 
   /// The rate of every host's clock is within so many millionths of true time's.
@@ -117,11 +125,15 @@ struct processor_options {
   std::size_t most_moves_of_donor = ~std::size_t{0};
   /// The name of this run; drawn at random where it is none.
   session_id session{};
-  /// Told what happens, from inside of the processor: it returns soon, and calls nothing of it.
+  /// Told what happens, from inside of the processor: it returns soon, throws nothing, and calls
+  /// nothing of it.
   std::function<void(processor_event const&)> on_event{};
 };
 
 namespace detail {
+
+// No interval is longer, so that sums of some of them can be reckoned with.
+inline constexpr instant::duration longest_interval = std::chrono::hours{24 * 365};
 
 template <token Token>
 result<void> check_intervals(processor_options<Token> const& of) {
@@ -138,16 +150,21 @@ result<void> check_intervals(processor_options<Token> const& of) {
         named{"lease_acquire_interval", of.lease_acquire_interval, false},
         named{"lease_expiration_interval", of.lease_expiration_interval, false},
         named{"feed_poll_delay", of.feed_poll_delay, false},
+        named{"change_feed_timeout", of.change_feed_timeout, false},
         named{"store_timeout", of.store_timeout, false}, named{"drain_limit", of.drain_limit, true},
         named{"retry_delay", of.retry_delay, true},
+        named{"longest_retry_delay", of.longest_retry_delay, true},
         named{"layout_poll_interval", of.layout_poll_interval, true},
         named{"settle_window", of.settle_window, true},
         named{"leaving_notice", of.leaving_notice, true},
         named{"place_kept_for", of.place_kept_for, true},
-        named{"checkpoint_frequency.interval", of.checkpoint_frequency.interval, true}})
+        named{"checkpoint_frequency.interval", of.checkpoint_frequency.interval, true}}) {
     if (value < instant::duration::zero() || (!may_be_zero && value == instant::duration::zero()))
       return fail(errc::invalid_options, name, " is ", may_be_zero ? "0 or more" : "more than 0",
                   ", not ", ms(value), " ms");
+    if (value > longest_interval)
+      return fail(errc::invalid_options, name, " is a year at most, not ", ms(value), " ms");
+  }
   auto const both = [&](std::string_view first, instant::duration one, std::string_view second,
                         instant::duration other, std::string_view why) {
     return fail(errc::invalid_options, first, " (", ms(one), " ms) and ", second, " (", ms(other),
