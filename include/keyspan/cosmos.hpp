@@ -1,0 +1,10 @@
+// keyspan/cosmos.hpp — all of cosmos: what is said to Azure Cosmos DB over HTTP, and what it answers.
+// A component of its own: link keyspan::cosmos.
+#pragma once
+
+#include <keyspan/cosmos/address.hpp>
+#include <keyspan/cosmos/credential.hpp>
+#include <keyspan/cosmos/hmac_sha256.hpp>
+#include <keyspan/cosmos/service_errors.hpp>
+#include <keyspan/cosmos/service_request.hpp>
+#include <keyspan/cosmos/session_token.hpp>
