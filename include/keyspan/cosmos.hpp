@@ -3,6 +3,7 @@
 #pragma once
 
 #include <keyspan/cosmos/address.hpp>
+#include <keyspan/cosmos/container_answers.hpp>
 #include <keyspan/cosmos/credential.hpp>
 #include <keyspan/cosmos/hmac_sha256.hpp>
 #include <keyspan/cosmos/service_errors.hpp>
