@@ -66,6 +66,8 @@ class KeyspanConan(ConanFile):
     def package_info(self):
         self.cpp_info.set_property("cmake_file_name", "keyspan")
         self.cpp_info.set_property("cmake_target_name", "keyspan::keyspan")
+        # A component without requirements of its own.
+        self.cpp_info.set_property("cmake_target_aliases", ["keyspan::cosmos"])
         self.cpp_info.set_property("pkg_config_name", "keyspan")
         self.cpp_info.bindirs = []
         self.cpp_info.libdirs = []

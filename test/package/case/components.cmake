@@ -8,6 +8,8 @@ file(REMOVE_RECURSE ${OUT}/build)
 
 run(COMMAND ${ask} "-DWANTED=0.1" OUTPUT output)
 require_in("found: 1" "${output}")
+run(COMMAND ${ask} "-DWANTED=0.1 REQUIRED COMPONENTS cosmos OPTIONAL_COMPONENTS nor_this" OUTPUT output)
+require_in("found: 1" "${output}")
 run(COMMAND ${ask} "-DWANTED=0.1 COMPONENTS no_such_thing OPTIONAL_COMPONENTS nor_this" OUTPUT output)
 require_in("found: 0" "${output}")
 require_in("refused: keyspan ${version} has no component: no_such_thing\n" "${output}")
