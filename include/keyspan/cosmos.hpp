@@ -1,5 +1,5 @@
-// keyspan/cosmos.hpp — all of cosmos: what is said to Azure Cosmos DB over HTTP, and what it answers.
-// A component of its own: link keyspan::cosmos.
+// keyspan/cosmos.hpp — all of cosmos: what is said to Azure Cosmos DB over HTTP, and what it
+// answers. A component of its own: link keyspan::cosmos.
 #pragma once
 
 #include <keyspan/cosmos/address.hpp>

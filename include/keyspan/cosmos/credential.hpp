@@ -54,16 +54,15 @@ constexpr std::string_view path_name_of(resource what) {
 
 /// A moment as HTTP writes it: "Thu, 27 Apr 2017 00:51:12 GMT". Requires a year from 0 to 9999.
 [[nodiscard]] inline inline_text<32> http_date(wall_time at) {
-  using namespace std::chrono;
-  auto const day = floor<days>(at);
-  year_month_day const date{day};
-  hh_mm_ss const time{floor<seconds>(at - day)};
+  auto const day = std::chrono::floor<std::chrono::days>(at);
+  std::chrono::year_month_day const date{day};
+  std::chrono::hh_mm_ss const time{std::chrono::floor<std::chrono::seconds>(at - day)};
   int const year = static_cast<int>(date.year());
   expects(year >= 0 && year <= 9999, "a date of HTTP has a year of four digits");
   constexpr std::string_view weekdays[]{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
   constexpr std::string_view months[]{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                       "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-  inline_text<32> text{weekdays[weekday{day}.c_encoding()], ", "};
+  inline_text<32> text{weekdays[std::chrono::weekday{day}.c_encoding()], ", "};
   detail::append_padded(text, static_cast<unsigned>(date.day()), 2);
   text.append(' ', months[static_cast<unsigned>(date.month()) - 1], ' ');
   detail::append_padded(text, year, 4);

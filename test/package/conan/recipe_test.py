@@ -128,6 +128,7 @@ made.package_info()
 info = made.cpp_info
 check(info.properties["cmake_file_name"] == "keyspan", "find_package(keyspan) finds it")
 check(info.properties["cmake_target_name"] == "keyspan::keyspan", "the target is keyspan::keyspan")
+check(info.properties["cmake_target_aliases"] == ["keyspan::cosmos"], "its component has a target, too")
 check(info.properties["pkg_config_name"] == "keyspan", "pkg-config knows it as keyspan")
 check(info.bindirs == [] and info.libdirs == [], "headers have neither libraries nor programs")
 check(sorted(r.split("::")[0] for r in info.requires) == sorted(r.split("/")[0] for r in made.required),

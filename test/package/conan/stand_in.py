@@ -52,7 +52,8 @@ class CppInfo:
         self.properties = {}
 
     def set_property(self, name, value):
-        known = ("cmake_file_name", "cmake_target_name", "pkg_config_name", "cmake_find_mode")
+        known = ("cmake_file_name", "cmake_target_name", "pkg_config_name", "cmake_find_mode",
+                 "cmake_target_aliases")
         if name not in known:
             raise AttributeError(f"no property {name}")
         self.properties[name] = value
