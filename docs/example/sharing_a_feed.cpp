@@ -244,17 +244,17 @@ bool is_steered() {
     auto resetting = control.reset(everything, keyspan::from_beginning);
     auto const reset = co_await std::move(resetting);
     for (;;) {
-      auto counting = control.pending_resets(everything);
-      auto const pending = co_await std::move(counting);
-      if (pending == 0U) break;
-      auto waiting = wait_a_little();
-      co_await std::move(waiting);
+      auto settling = control.settled(everything);
+      auto const leases = co_await std::move(settling);
+      if (!leases) {  // not yet
+        auto waiting = wait_a_little();
+        co_await std::move(waiting);
+        continue;
+      }
+      // From here on it refuses what carries a lower epoch than this, for any key of the range.
+      for (auto const& one : *leases) empty_the_sink(one.range, one.facts.epoch);
+      break;
     }
-    auto listing = control.list();
-    auto const leases = co_await std::move(listing);
-    if (!leases) co_return false;
-    // From here on it refuses what carries a lower epoch than this, for any key of the range.
-    for (auto const& one : *leases) empty_the_sink(one.range, one.facts.epoch);
     auto resuming = control.resume(everything);
     auto const resumed = co_await std::move(resuming);
     // [end: again]

@@ -653,13 +653,16 @@ TEST_CASE("a reset says where each lease is read from anew, whatever is asked fo
   CHECK(sync_wait(control.reset(part_of(all, 1), from_beginning)) == std::size_t{1});
 }
 
-TEST_CASE(
-    "a reset is pending until each lease has gone there and is somebody's, and lag counts at "
-    "once") {
+TEST_CASE("leases are settled when each is somebody's and has gone where it was set back to") {
   plain_world all{2U};
   for (int i = 0; i < 30; ++i) all.source.write("k" + std::to_string(i), plain{});
   lease_control control{all.source, all.store};
-  CHECK(sync_wait(control.pending_resets(whole)) == std::size_t{2});  // nobody has them
+  auto const is_settled = [&](range_type range) {
+    auto const told = sync_wait(control.settled(range));
+    if (!told) CHECK(told.error().code == errc::contended);
+    return told.has_value();
+  };
+  CHECK_FALSE(is_settled(whole));  // nobody has them
   std::uint64_t epoch = 6;
   auto const own = [&](std::size_t i) {
     auto one = all.get(part_of(all, i));
@@ -670,20 +673,42 @@ TEST_CASE(
   };
   own(0);
   own(1);
-  CHECK(sync_wait(control.pending_resets(whole)) == std::size_t{0});
+  CHECK(is_settled(whole));
   CHECK(sync_wait(control.reset(whole, from_now)) == std::size_t{2});
-  CHECK(sync_wait(control.pending_resets(whole)) == std::size_t{2});
+  CHECK_FALSE(is_settled(whole));
   auto const lag = sync_wait(control.lag());
   REQUIRE(lag.has_value());
-  for (auto const& one : *lag) CHECK(one.changes == 0U);
+  for (auto const& one : *lag) CHECK(one.changes == 0U);  // from where it was set to
   own(0);
-  CHECK(sync_wait(control.pending_resets(whole)) == std::size_t{1});
-  CHECK(sync_wait(control.pending_resets(part_of(all, 0))) == std::size_t{0});
-  // One that ends before it has gone there has passed that on.
-  auto ended = all.get(part_of(all, 1));
-  ended.facts.phase = lease_phase::ended;
-  all.put(ended);
-  CHECK(sync_wait(control.pending_resets(whole)) == std::size_t{1});
+  CHECK_FALSE(is_settled(whole));
+  CHECK(is_settled(part_of(all, 0)));
+  own(1);
+  auto const told = sync_wait(control.settled(whole));
+  REQUIRE(told.has_value());
+  CHECK((*told)[0].facts.epoch == 9);
+  CHECK((*told)[1].facts.epoch == 10);
+}
+
+TEST_CASE("what is settled is read as it is now, whatever a list shows") {
+  plain_world all{1U};
+  auto one = all.get(whole);
+  one.facts.owner = keyspan::session_id{7};
+  one.facts.epoch = 3;
+  all.put(one);
+  all.clock.advance(1s);
+  auto const view = all.store.view("tool");
+  lease_control control{all.source, view};
+  REQUIRE(sync_wait(control.reset(whole, from_beginning)) == std::size_t{1});
+  view.next({.only = store_operation::list, .stale = 500ms}, 100);
+  CHECK(sync_wait(control.settled(whole)).error().code == errc::contended);
+  one.facts.epoch = 4;
+  all.put(one);
+  CHECK(sync_wait(control.settled(whole))->front().facts.epoch == 4);
+  one.facts.phase = lease_phase::ended;
+  all.put(one);
+  CHECK(sync_wait(control.settled(whole)).error().code == errc::contended);
+  all.store.erase(all.id_of(whole));
+  CHECK(sync_wait(control.settled(whole)).error().code == errc::contended);
 }
 
 TEST_CASE("a reset to a cursor takes of it what is each lease's own") {

@@ -233,19 +233,31 @@ class lease_control {
     }
     co_return fail(errc::contended, being_changed);
   }
-  /// How many leases of the range were set back and have not gone there yet, or are nobody's. Once
-  /// it is 0, `list` shows the epochs in which they are handled from there on: whoever empties a
-  /// sink does so then, and has it refuse what comes of an epoch before.
-  /// Errors: those of the store.
-  task<result<std::size_t>> pending_resets(range_type range) {
-    auto listing = list(true);
-    auto const leases = co_await std::move(listing);
-    if (!leases) co_return unexpected{leases.error()};
-    co_return static_cast<std::size_t>(
-        std::count_if(leases->begin(), leases->end(), [&](record_type const& lease) {
-          bool const is_free = lease.facts.phase == lease_phase::open && !lease.facts.owner;
-          return overlaps(lease.range, range) && (lease.reset || is_free);
-        }));
+  /// The leases of the range, in token order, each as its record is now and not as a list may show
+  /// it, once all of them are somebody's and have gone where they were set back to. Behind a reset
+  /// nothing is at work any more for who held them before, in order at least, and their epochs are
+  /// those in which they are handled from there on: whoever empties a sink does so then, and has it
+  /// refuse what comes of an epoch before.
+  /// Errors: those of the store; `contended` where that is not so yet: ask again.
+  task<result<std::vector<record_type>>> settled(range_type range) {
+    auto listing = list();
+    auto const listed = co_await std::move(listing);
+    if (!listed) co_return unexpected{listed.error()};
+    std::vector<record_type> all;
+    for (auto const& one : *listed) {
+      if (!overlaps(one.range, range)) continue;
+      std::string const id = ids_.lease(source_.scheme().name(), one.range);
+      auto const stored = co_await store_.read(id, ask_());
+      if (!stored && stored.error().code != errc::not_found) co_return unexpected{stored.error()};
+      if (!stored) co_return fail(errc::contended, being_changed);
+      auto record = record_type::from_text(source_.scheme(), stored->body);
+      if (!record) co_return unexpected{record.error()};
+      if (record->facts.phase != lease_phase::open) co_return fail(errc::contended, being_changed);
+      if (!record->facts.owner || record->reset)
+        co_return fail(errc::contended, "a lease is nobody's, or is to be set back: ask again");
+      all.push_back(*std::move(record));
+    }
+    co_return all;
   }
 
  private:
