@@ -5,6 +5,7 @@
 #include <keyspan/cosmos/address.hpp>
 #include <keyspan/cosmos/container_answers.hpp>
 #include <keyspan/cosmos/credential.hpp>
+#include <keyspan/cosmos/document_page.hpp>
 #include <keyspan/cosmos/hmac_sha256.hpp>
 #include <keyspan/cosmos/service_errors.hpp>
 #include <keyspan/cosmos/service_request.hpp>
