@@ -103,11 +103,11 @@ int main(int argc, char** argv) {
     if (one.owner != free_lease) one.owner -= one.owner / 10 + 1;
 
   situation const situations[]{
-      {"all are free", "cold", some_fleet(0), 0.6, 6, 3},
+      {"all are free", "cold", some_fleet(0), 0.6, 5, 3},
       {"all is even", "even", some_fleet(members), 0.05, 0.6, 20},
       {"one member more", "added", some_fleet(members - 1), 0.1, 0.6, 8},
       {"a tenth of the members is gone", "crash", crashed, 0.1, 0.8, 8},
-      {"one member has all", "one", some_fleet(1), 2.5, 8, 0.9},
+      {"one member has all", "one", some_fleet(1), 2.5, 5, 0.9},
   };
   for (situation const& at : situations) {
     fleet const& of = at.of;
