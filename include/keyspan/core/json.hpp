@@ -978,4 +978,12 @@ class json_writer {
   json_writer_options options_;
 };
 
+namespace detail {
+
+// Where an object has been read to its end without a member that it must have.
+constexpr void expect_member(json_reader& in, bool is_there, std::string_view name) {
+  if (!is_there) in.fail_here("the member \"", name, "\" is missing");
+}
+
+}  // namespace detail
 }  // namespace keyspan

@@ -48,9 +48,6 @@ inline unexpected not_understood(response const& answer, error const& why) {
   told.wire = details_of(answer);
   return unexpected{told};
 }
-inline void must_be_there(json_reader& in, bool is_there, std::string_view name) {
-  if (!is_there) in.fail_here("the member \"", name, "\" is missing");
-}
 
 struct partition_key_definition {
   std::vector<std::string> paths{};
@@ -77,7 +74,7 @@ inline partition_key_definition read_key_definition(json_reader& in) {
       in.skip();
     }
   }
-  must_be_there(in, has_paths, "paths");
+  keyspan::detail::expect_member(in, has_paths, "paths");
   return made;
 }
 
@@ -109,9 +106,9 @@ std::optional<partition<token_of_scheme<Scheme>>> read_partition(Scheme const& s
       in.skip();
     }
   }
-  must_be_there(in, !id.empty(), "id");
-  must_be_there(in, has_lower, "minInclusive");
-  must_be_there(in, has_upper, "maxExclusive");
+  keyspan::detail::expect_member(in, !id.empty(), "id");
+  keyspan::detail::expect_member(in, has_lower, "minInclusive");
+  keyspan::detail::expect_member(in, has_upper, "maxExclusive");
   if (!in.ok() || id == "M") return std::nullopt;
   auto const range = range_from_hex(scheme, lower, upper);
   if (!range) {
@@ -142,8 +139,8 @@ std::optional<partition<token_of_scheme<Scheme>>> read_partition(Scheme const& s
       in.skip();
     }
   }
-  detail::must_be_there(in, !made.id.empty(), "id");
-  detail::must_be_there(in, !made.resource_id.empty(), "_rid");
+  keyspan::detail::expect_member(in, !made.id.empty(), "id");
+  keyspan::detail::expect_member(in, !made.resource_id.empty(), "_rid");
   in.finish();
   if (!in.ok()) return detail::not_understood(answer, in.error());
   // A container of the oldest kind has no key at all.
@@ -183,7 +180,7 @@ template <hash_scheme Scheme>
     while (in.next_element())
       if (auto one = detail::read_partition(scheme, in)) made.partitions.push_back(*std::move(one));
   }
-  detail::must_be_there(in, has_list, "PartitionKeyRanges");
+  keyspan::detail::expect_member(in, has_list, "PartitionKeyRanges");
   in.finish();
   if (!in.ok()) return detail::not_understood(answer, in.error());
   return made;

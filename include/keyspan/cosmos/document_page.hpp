@@ -179,7 +179,7 @@ inline change_text change_at(json_reader& in) {
       in.skip();
     }
   }
-  must_be_there(in, has_metadata, "metadata");
+  keyspan::detail::expect_member(in, has_metadata, "metadata");
   return made;
 }
 
@@ -201,7 +201,7 @@ result<text_page<Text>> page_in(response const& answer, ReadOne read_one) {
     in.begin_array();
     while (in.next_element()) made.documents.push_back(read_one(in));
   }
-  must_be_there(in, has_list, "Documents");
+  keyspan::detail::expect_member(in, has_list, "Documents");
   in.finish();
   if (!in.ok()) return not_understood(answer, in.error());
   return made;

@@ -302,10 +302,6 @@ result<token_of_scheme<Scheme>> token_in_space(Scheme const& scheme,
               text_of_token(*token));
 }
 
-inline void expect_member(json_reader& in, bool is_there, std::string_view name) {
-  if (!is_there) in.fail_here("the member \"", name, "\" is missing");
-}
-
 inline std::string read_bytes(json_reader& in) {
   if (in.peek() != json_kind::object) return std::string{in.string()};
   in.begin_object();

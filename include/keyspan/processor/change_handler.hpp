@@ -120,6 +120,19 @@ template <class H>
 concept names_lane_of =
     may_be_asked_for_names<H> && !requires { &with_other<H, other_lane_of>::lane_of; };
 
+#if KEYSPAN_EXCEPTIONS
+// What user code has thrown, as a failure. Called where it is caught.
+inline error thrown_by(std::string_view who) {
+  try {
+    throw;
+  } catch (std::exception const& thrown) {
+    return error{errc::handler_failed, who, " threw: ", std::string_view{thrown.what()}};
+  } catch (...) {
+    return error{errc::handler_failed, who, " threw what is no std::exception"};
+  }
+}
+#endif
+
 // Calls user code and awaits what it returns; what it throws is a failure like any other, since one
 // handler's exception must not end all the others.
 template <class Call>
@@ -144,10 +157,8 @@ task<result<void>> outcome_of(Call call) {
       }
     }
 #if KEYSPAN_EXCEPTIONS
-  } catch (std::exception const& thrown) {
-    co_return fail(errc::handler_failed, "the handler threw: ", std::string_view{thrown.what()});
   } catch (...) {
-    co_return fail(errc::handler_failed, "the handler threw what is no std::exception");
+    co_return unexpected{thrown_by("the handler")};
   }
 #endif
 }

@@ -221,8 +221,7 @@ class lease_control {
           if (is_meant) record.reset = position;
         };
         std::vector<range_type> children;
-        auto editing =
-            edit_one(ids_.lease(source_.scheme().name(), whole), whole, change, children);
+        auto editing = edit_one(id_of(whole), whole, change, children);
         auto const told = co_await std::move(editing);
         if (!told) co_return unexpected{told.error()};
         if (*told == edited::open) done.push_back(whole);
@@ -246,7 +245,7 @@ class lease_control {
     std::vector<record_type> all;
     for (auto const& one : *listed) {
       if (!overlaps(one.range, range)) continue;
-      std::string const id = ids_.lease(source_.scheme().name(), one.range);
+      std::string const id = id_of(one.range);
       auto const stored = co_await store_.read(id, ask_());
       if (!stored && stored.error().code != errc::not_found) co_return unexpected{stored.error()};
       if (!stored) co_return fail(errc::contended, being_changed);
@@ -261,6 +260,9 @@ class lease_control {
   }
 
  private:
+  std::string id_of(range_type const& range) const {
+    return ids_.lease(source_.scheme().name(), range);
+  }
   // Whether a lease has ended, and what takes its place is not all there.
   static bool is_between(std::vector<record_type> const& sorted, range_type const& range) {
     return std::any_of(sorted.begin(), sorted.end(), [&](record_type const& ended) {
@@ -340,17 +342,13 @@ class lease_control {
     std::set<std::string> awaited;  // what others are to make of those that have ended
     bool is_all = false;
     for (int tries = 0; tries < most_lists && !is_all; ++tries) {
-      std::string const leases = ids_.leases();
-      auto const found = co_await store_.list(leases, ask_());
-      if (!found) co_return unexpected{found.error()};
+      auto listing = list(true);
+      auto const listed = co_await std::move(listing);
+      if (!listed) co_return unexpected{listed.error()};
       is_all = true;
       std::vector<std::string> left{awaited.begin(), awaited.end()};
-      for (auto const& listed : *found) {
-        if (ids_.kind_of(listed.id) != record_kind::lease) continue;
-        auto const record = record_type::from_text(source_.scheme(), listed.body);
-        if (!record) co_return unexpected{record.error()};
-        if (!is_void(*record) && overlaps(record->range, range)) left.push_back(listed.id);
-      }
+      for (auto const& record : *listed)
+        if (!is_void(record) && overlaps(record.range, range)) left.push_back(id_of(record.range));
       while (!left.empty()) {
         std::string id = std::move(left.back());
         left.pop_back();
@@ -367,7 +365,7 @@ class lease_control {
         if (*done == edited::open) ++count;
         for (auto const& child : children) {
           if (!overlaps(child, range)) continue;
-          left.push_back(ids_.lease(source_.scheme().name(), child));
+          left.push_back(id_of(child));
           awaited.insert(left.back());
         }
       }

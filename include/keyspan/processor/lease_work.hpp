@@ -34,7 +34,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -436,10 +435,8 @@ class lease_work : public std::enable_shared_from_this<lease_work<Source, Clock,
         shares[lane].push_back(static_cast<std::uint32_t>(i));
       }
 #if KEYSPAN_EXCEPTIONS
-    } catch (std::exception const& thrown) {
-      return fail(errc::handler_failed, "lane_of threw: ", std::string_view{thrown.what()});
     } catch (...) {
-      return fail(errc::handler_failed, "lane_of threw what is no std::exception");
+      return unexpected{thrown_by("lane_of")};
     }
 #endif
     return {};
