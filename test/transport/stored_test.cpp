@@ -79,11 +79,15 @@ TEST_CASE("no name under a key begins with another key") {
     }
 }
 
-std::shared_ptr<keyspan::detail::stored_version<int> const> version(int document) {
+std::shared_ptr<keyspan::detail::stored_version<int> const> version(int document,
+                                                                    std::string_view etag = {}) {
   item_name const name{partition_key_view{"redmond"}, key_value{"r-1"}};
   return std::make_shared<keyspan::detail::stored_version<int> const>(
       keyspan::detail::stored_version<int>{
-          .document = document, .name = std::string{name.view()}, .etag = 0xAB, .lsn = 7});
+          .document = document,
+          .name = std::string{name.view()}.append(etag),
+          .etag = 0xAB,
+          .lsn = 7});
 }
 
 TEST_CASE("a stored document shows itself and what is known of it") {
@@ -98,6 +102,13 @@ TEST_CASE("a stored document shows itself and what is known of it") {
   CHECK(copy == item);
   CHECK(&*copy == &*item);
   CHECK_FALSE(item == stored<int>{version(5)});  // another version
+}
+
+TEST_CASE("an etag that somebody else has given is kept as it was") {
+  stored<int> const item{version(5, "\"0d00-ab\"")};
+  CHECK(item.etag() == "\"0d00-ab\"");
+  CHECK(item.key() == partition_key{"redmond"});
+  CHECK(item.id() == key_value{"r-1"});
 }
 
 TEST_CASE("nothing stored is looked at in vain") {

@@ -554,8 +554,8 @@ class memory_container {
 
   // ---- session tokens: "3:17", or several of them with commas between ---------------------------
 
-  static inline_text<48> session_token(own_partition const& own) {
-    return {std::string_view{own.who.id}, ":", own.lsn()};
+  static std::string session_token(own_partition const& own) {
+    return std::string{inline_text<48>{std::string_view{own.who.id}, ":", own.lsn()}.view()};
   }
   // That this partition has seen what the token tells of it and of those that it came from.
   std::optional<error> behind_session(own_partition& own, std::string_view token) const {
@@ -1049,7 +1049,7 @@ class memory_container {
     made.lsn = own.lsn();
     made.activity_id = activity(own);
     made.endpoint = inline_text<80>{std::string_view{options_.name}};
-    made.session_token = std::string{session_token(own).view()};
+    made.session_token = session_token(own);
     own.charge(made.charge);
     return made;
   }

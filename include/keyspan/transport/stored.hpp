@@ -129,10 +129,12 @@ struct named_item {
     for (std::size_t i = 0; i < count; ++i) values[i] = take_value(name);
     key = partition_key_view{std::span<key_value const>{values}.first(count)};
     id = take_value(name);
+    rest = name;
   }
 
   partition_key_view key{};
   key_value id{undefined};
+  std::string_view rest{};  // what stands behind the name
 };
 
 inline inline_text<24> etag_text(std::uint64_t number) {
@@ -142,7 +144,8 @@ inline inline_text<24> etag_text(std::uint64_t number) {
   return {'"', encode_hex(std::span{bytes}, digits), '"'};
 }
 
-// One version of a document, which is never changed.
+// One version of a document, which is never changed. An etag is a number here, or, where somebody
+// else has given it, a text behind the name.
 template <class T>
 struct stored_version {
   T document;
@@ -178,8 +181,12 @@ class stored {
   /// Borrowed from here.
   key_value id() const& { return detail::named_item{version().name}.id; }
   void id() const&& = delete;
-  /// This version, in quotes; another one of the same document has another one.
-  inline_text<24> etag() const { return detail::etag_text(version().etag); }
+  /// This version, opaque; another one of the same document has another one.
+  inline_text<64> etag() const {
+    auto const given = detail::named_item{version().name}.rest;
+    if (!given.empty()) return inline_text<64>{given};
+    return inline_text<64>{detail::etag_text(version().etag)};
+  }
   /// Its position in the log of its partition.
   std::uint64_t lsn() const { return version().lsn; }
   /// When it was written.
@@ -247,7 +254,7 @@ struct item_answer {
   /// The id of the partition that did it.
   inline_text<24> partition{};
   /// What a later read in the same session is to show; opaque.
-  inline_text<48> session_token{};
+  std::string session_token{};
 };
 
 /// What reading many documents at once answers.
