@@ -2,6 +2,7 @@
 // memory that behaves as a service does.
 #pragma once
 
+#include <keyspan/transport/endpoint.hpp>
 #include <keyspan/transport/event.hpp>
 #include <keyspan/transport/faulty.hpp>
 #include <keyspan/transport/http_errors.hpp>
