@@ -7,6 +7,7 @@
 #include <keyspan/transport/faulty.hpp>
 #include <keyspan/transport/http_errors.hpp>
 #include <keyspan/transport/item_batch.hpp>
+#include <keyspan/transport/item_id.hpp>
 #include <keyspan/transport/memory_container.hpp>
 #include <keyspan/transport/memory_options.hpp>
 #include <keyspan/transport/memory_partition.hpp>

@@ -30,6 +30,7 @@
 #include <keyspan/range/token_range.hpp>
 #include <keyspan/transport/event.hpp>
 #include <keyspan/transport/item_batch.hpp>
+#include <keyspan/transport/item_id.hpp>
 #include <keyspan/transport/memory_options.hpp>
 #include <keyspan/transport/memory_partition.hpp>
 #include <keyspan/transport/retry_policy.hpp>
@@ -66,41 +67,6 @@ concept defines_keys_of = requires(D const& definition, T const& document) {
   definition.row_key(document);
 };
 
-/// Which document: its partition key, and its id under it.
-struct item_id {
-  partition_key key{};
-  std::string id{};
-
-  friend bool operator==(item_id const&, item_id const&) = default;
-};
-
-/// The sentence that a compiler shows for a text that is gone when its expression is done.
-template <class Text>
-concept text_that_stays = std::convertible_to<Text, std::string_view> &&
-                          (std::is_lvalue_reference_v<Text> || std::is_pointer_v<Text> ||
-                           std::ranges::borrowed_range<Text>);
-
-/// A text that stays where it is while it is looked at; nothing that owns one and is about to go.
-class borrowed_text {
- public:
-  constexpr borrowed_text() = default;
-  template <class Text>
-    requires(!std::same_as<std::remove_cvref_t<Text>, borrowed_text> && text_that_stays<Text>)
-  constexpr borrowed_text(Text&& text) : text_{text} {}
-
-  constexpr std::string_view view() const noexcept { return text_; }
-
- private:
-  std::string_view text_{};
-};
-
-/// How a read is done.
-struct read_options {
-  /// What the read is to show at least; opaque, and empty where nothing is asked for. It lives
-  /// until the read was called.
-  borrowed_text session_token{};
-};
-
 namespace detail {
 
 // What a request costs, in request units: a kilobyte read is one.
@@ -112,24 +78,9 @@ constexpr double units_for(std::uint64_t bytes, double each) {
          static_cast<double>((std::max)(std::uint64_t{1}, bytes / 1024 + (bytes % 1024 != 0)));
 }
 
-// Whatever `token_of` takes, looked at as a key; what makes one lives while it is looked at.
-template <class Key>
-partition_key_view view_of_key(Key const& key) {
-  if constexpr (key_like<Key>) {
-    return key;
-  } else if constexpr (std::convertible_to<Key const&, std::span<key_value const>>) {
-    return partition_key_view{std::span<key_value const>{key}};
-  } else {
-    return partition_key_view{key};
-  }
-}
-
 // What a definition gives as a row key: a value, or a key of one that owns its text.
 constexpr key_value const& id_in(key_value const& value) { return value; }
 constexpr key_value const& id_in(partition_key const& key) { return key[0]; }
-
-template <class Key>
-concept views_as_key = requires(Key const& key) { view_of_key(key); };
 
 }  // namespace detail
 
