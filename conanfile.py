@@ -19,8 +19,19 @@ class KeyspanConan(ConanFile):
     topics = ("partitioning", "change-feed", "leases", "ranges", "header-only")
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
-    # A wish, not a demand: whoever needs Boost's compiled parts sets it otherwise.
-    default_options = {"boost/*:header_only": True}
+    # The components. Their headers are packaged always; what they stand on is required by who wants them.
+    options = {
+        "with_cosmos": [True, False],
+        "with_curl": [True, False],
+        "with_asio": [True, False],
+    }
+    # Boost as headers is a wish, not a demand: whoever needs its compiled parts sets it otherwise.
+    default_options = {
+        "with_cosmos": False,
+        "with_curl": False,
+        "with_asio": False,
+        "boost/*:header_only": True,
+    }
     generators = "CMakeDeps", "CMakeToolchain"
     exports_sources = "include/*", "LICENSE"
     no_copy_source = True
@@ -39,6 +50,12 @@ class KeyspanConan(ConanFile):
         self.requires("boost/[>=1.81 <2]")
         if self._is_libcxx:
             self.requires("fast_float/[>=3.5 <9]")
+        if self.options.with_cosmos:
+            self.requires("nlohmann_json/[>=3.11 <4]")
+        if self.options.with_curl:
+            self.requires("libcurl/[>=7.78 <9]")
+        if self.options.with_asio:
+            self.requires("openssl/[>=1.1 <4]")
 
     def build_requirements(self):
         # Only for working on keyspan itself: conan install . -c user.keyspan:tests=True
@@ -46,7 +63,13 @@ class KeyspanConan(ConanFile):
         skipped = self.conf.get("tools.build:skip_test", default=False, check_type=bool)
         if wanted and not skipped:
             self.test_requires("catch2/[>=3.7 <4]")
-            self.test_requires("nlohmann_json/[>=3.11 <4]")
+            # What is required anyway is not asked for a second time.
+            if not self.options.with_cosmos:
+                self.test_requires("nlohmann_json/[>=3.11 <4]")
+            if not self.options.with_curl:
+                self.test_requires("libcurl/[>=7.78 <9]")
+            if not self.options.with_asio:
+                self.test_requires("openssl/[>=1.1 <4]")
 
     def validate(self):
         check_min_cppstd(self, 20)
@@ -65,15 +88,32 @@ class KeyspanConan(ConanFile):
 
     def package_info(self):
         self.cpp_info.set_property("cmake_file_name", "keyspan")
-        self.cpp_info.set_property("cmake_target_name", "keyspan::keyspan")
-        # A component without requirements of its own.
-        self.cpp_info.set_property("cmake_target_aliases", ["keyspan::cosmos"])
-        self.cpp_info.set_property("pkg_config_name", "keyspan")
-        self.cpp_info.bindirs = []
-        self.cpp_info.libdirs = []
-        self.cpp_info.requires = ["range-v3::range-v3", "boost::headers"]
+        # Conan links all components to the package's own target, so that one is not keyspan::keyspan.
+        self.cpp_info.set_property("cmake_target_name", "keyspan::all")
+        self.cpp_info.set_property("pkg_config_name", "keyspan-all")
+        core = self._component("keyspan", "keyspan")
+        core.requires = ["range-v3::range-v3", "boost::headers"]
         if self._is_libcxx:
-            self.cpp_info.requires.append("fast_float::fast_float")
+            core.requires.append("fast_float::fast_float")
+        if self.options.with_cosmos:
+            cosmos = self._component("cosmos", "keyspan-cosmos")
+            cosmos.requires = ["keyspan", "nlohmann_json::nlohmann_json"]
+        if self.options.with_curl:
+            curl = self._component("curl", "keyspan-curl")
+            curl.requires = ["keyspan", "libcurl::libcurl"]
+        if self.options.with_asio:
+            asio = self._component("asio", "keyspan-asio")
+            asio.requires = ["keyspan", "boost::headers", "openssl::ssl", "openssl::crypto"]
+            if self.settings.get_safe("os") in ("Linux", "FreeBSD"):
+                asio.system_libs = ["pthread"]
+
+    def _component(self, name, pkg_config_name):
+        component = self.cpp_info.components[name]
+        component.set_property("cmake_target_name", f"keyspan::{name}")
+        component.set_property("pkg_config_name", pkg_config_name)
+        component.bindirs = []
+        component.libdirs = []
+        return component
 
     @property
     def _is_libcxx(self):

@@ -1,22 +1,56 @@
-# Asking for what does not exist is answered in words.
+# Asking for what does not exist is answered in words, and what is found here works.
 include(${CMAKE_CURRENT_LIST_DIR}/../tools.cmake)
 
 set(question ${TREE}/test/package/question)
-set(ask ${CMAKE_COMMAND} -G ${generator} -S ${question} -B ${OUT}/build -C ${SETTINGS}
-    -D CMAKE_PREFIX_PATH=${PREFIX})
+set(ask ${CMAKE_COMMAND} -G ${generator} -S ${question} -C ${SETTINGS} -D CMAKE_PREFIX_PATH=${PREFIX})
 file(REMOVE_RECURSE ${OUT}/build)
 
-run(COMMAND ${ask} "-DWANTED=0.1" OUTPUT output)
+# A project without C++, where nothing can be tried out.
+set(in_no_language ${ask} -B ${OUT}/build/none)
+run(COMMAND ${in_no_language} "-DWANTED=0.1" OUTPUT output)
 require_in("found: 1" "${output}")
-run(COMMAND ${ask} "-DWANTED=0.1 REQUIRED COMPONENTS cosmos OPTIONAL_COMPONENTS nor_this" OUTPUT output)
-require_in("found: 1" "${output}")
-run(COMMAND ${ask} "-DWANTED=0.1 COMPONENTS no_such_thing OPTIONAL_COMPONENTS nor_this" OUTPUT output)
+run(COMMAND ${in_no_language} "-DWANTED=0.1 COMPONENTS no_such_thing OPTIONAL_COMPONENTS nor_this" OUTPUT output)
 require_in("found: 0" "${output}")
-require_in("refused: keyspan ${version} has no component: no_such_thing\n" "${output}")
+require_in("refused: keyspan ${version} has no component no_such_thing. \n" "${output}")
 require_in("no_such_thing: FALSE" "${output}")
-run(EXPECT_FAILURE COMMAND ${ask} "-DWANTED=0.1 REQUIRED COMPONENTS no_such_thing" OUTPUT output)
+run(EXPECT_FAILURE COMMAND ${in_no_language} "-DWANTED=0.1 REQUIRED COMPONENTS no_such_thing" OUTPUT output)
 string(REGEX REPLACE "[ \n]+" " " output "${output}")
-require_in("keyspan ${version} has no component: no_such_thing" "${output}")
-run(COMMAND ${ask} "-DWANTED=0.1 OPTIONAL_COMPONENTS no_such_thing" OUTPUT output)
+require_in("keyspan ${version} has no component no_such_thing" "${output}")
+run(COMMAND ${in_no_language} "-DWANTED=0.1 OPTIONAL_COMPONENTS no_such_thing" OUTPUT output)
 require_in("found: 1" "${output}")
 require_in("no_such_thing: FALSE" "${output}")
+
+# Where a dependency is missing its component is, and nothing else.
+set(package_of_cosmos nlohmann_json)
+set(package_of_curl CURL)
+set(package_of_asio OpenSSL)
+set(library_of_cosmos nlohmann_json::nlohmann_json)
+set(library_of_curl CURL::libcurl)
+set(library_of_asio OpenSSL::SSL)
+foreach(component IN ITEMS cosmos curl asio)
+  set(lacking ${ask} -B ${OUT}/build/${component} -D KEYSPAN_LANGUAGES=CXX
+      -D CMAKE_DISABLE_FIND_PACKAGE_${package_of_${component}}=ON)
+  run(COMMAND ${lacking} "-DWANTED=0.1 COMPONENTS ${component}" OUTPUT output)
+  require_in("refused: keyspan::${component} needs ${library_of_${component}}, which is not found." "${output}")
+  run(COMMAND ${lacking} "-DWANTED=0.1 OPTIONAL_COMPONENTS ${component}" OUTPUT output)
+  require_in("found: 1" "${output}")
+  run(COMMAND ${lacking} "-DWANTED=0.1" OUTPUT output)
+  require_in("found: 1" "${output}")
+  foreach(other IN LISTS components)
+    if(NOT other STREQUAL component)
+      require_in("there is keyspan::${other}\n" "${output}")
+    endif()
+  endforeach()
+  if(output MATCHES "there is keyspan::${component}\n")
+    message(FATAL_ERROR "there is keyspan::${component} without what it stands on")
+  endif()
+endforeach()
+
+# What was found for this build is used, from an install and from a folder.
+list(JOIN components "," used)
+consume(find_package -isystem ${PREFIX}/include -D CMAKE_PREFIX_PATH=${PREFIX} -D KEYSPAN_COMPONENTS=${used})
+consume(subdirectory -I ${TREE}/include -D KEYSPAN_TREE=${TREE} -D KEYSPAN_COMPONENTS=${used})
+if("cosmos" IN_LIST components AND "curl" IN_LIST components)
+  consume(find_package_components -isystem ${PREFIX}/include -D CMAKE_PREFIX_PATH=${PREFIX}
+          -D KEYSPAN_COMPONENTS=curl)
+endif()

@@ -1,14 +1,20 @@
-# Installs once for all others, and looks at what was installed: every header, byte for byte, nothing that
-# depends on the machine it was built on, nothing that is ours alone.
+# Installs once for all others, and looks at what was installed: every header, byte for byte, whatever of
+# the components' dependencies is here, nothing that depends on the machine it was built on, nothing that is
+# ours alone.
 include(${CMAKE_CURRENT_LIST_DIR}/../tools.cmake)
 
-install_keyspan(${OUT}/build ${PREFIX})
+install_keyspan(${OUT}/build ${PREFIX} -D CMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON
+                -D CMAKE_DISABLE_FIND_PACKAGE_CURL=ON -D CMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON)
 
 file(GLOB_RECURSE expected RELATIVE ${TREE} ${TREE}/include/*.hpp)
 list(APPEND expected share/cmake/keyspan/keyspan-config.cmake
                      share/cmake/keyspan/keyspan-config-version.cmake
                      share/cmake/keyspan/keyspan-targets.cmake
-                     share/pkgconfig/keyspan.pc)
+                     share/cmake/keyspan/keyspan-components.cmake
+                     share/pkgconfig/keyspan.pc
+                     share/pkgconfig/keyspan-asio.pc
+                     share/pkgconfig/keyspan-cosmos.pc
+                     share/pkgconfig/keyspan-curl.pc)
 file(GLOB_RECURSE installed RELATIVE ${PREFIX} ${PREFIX}/*)
 set(missing ${expected})
 list(REMOVE_ITEM missing ${installed})

@@ -1,7 +1,9 @@
 include(${CMAKE_CURRENT_LIST_DIR}/../tools.cmake)
 
 set(ask ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${PREFIX}/share/pkgconfig ${pkg_config})
-run(COMMAND ${ask} --validate keyspan)
+foreach(name IN ITEMS keyspan keyspan-asio keyspan-cosmos keyspan-curl)
+  run(COMMAND ${ask} --validate ${name})
+endforeach()
 run(COMMAND ${ask} --modversion keyspan OUTPUT found)
 string(STRIP "${found}" found)
 if(NOT found STREQUAL version)
@@ -16,3 +18,18 @@ run(COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -Wall -Wextra -Wpedantic -Wconversi
 run(COMMAND ${OUT}/consumer OUTPUT output)
 require_in("22E342F38A486A088463DFF7838A5963" "${output}")
 require_in("invalid_utf8: at /article_id" "${output}")
+
+# A component brings what it stands on, where that has a .pc file of its own.
+foreach(component IN LISTS components)
+  execute_process(COMMAND ${ask} --cflags --libs keyspan-${component} OUTPUT_VARIABLE flags RESULT_VARIABLE code
+                  ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(NOT code EQUAL 0)
+    message(NOTICE "pkg-config does not know what keyspan-${component} requires")
+    continue()
+  endif()
+  separate_arguments(flags NATIVE_COMMAND "${flags}")
+  run(COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 ${own} ${consumer}/${component}.cpp ${flags} ${other_includes}
+              -o ${OUT}/${component})
+  run(COMMAND ${OUT}/${component} OUTPUT output)
+  require_in("keyspan::${component} works" "${output}")
+endforeach()

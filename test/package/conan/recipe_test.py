@@ -1,8 +1,8 @@
 # test/package/conan/recipe_test.py — what conanfile.py declares, packages and says, by the stand-in.
 #
-#   recipe_test.py TREE OUT VERSION STANDARD_LIBRARY CMAKE_COMMAND...
+#   recipe_test.py TREE OUT VERSION STANDARD_LIBRARY found:COMPONENT,... CMAKE_COMMAND...
 #
-# Leaves the package in OUT/package, its CMake files in OUT/generators, and runs test_package with them.
+# The components are those that stand on what is installed here. Leaves the package in OUT/package, its CMake files in OUT/generators, and runs test_package with them.
 import fnmatch
 import importlib.util
 import os
@@ -11,7 +11,8 @@ import sys
 
 import stand_in
 
-tree, out, version, libcxx, *cmake = sys.argv[1:]
+tree, out, version, libcxx, found, *cmake = sys.argv[1:]
+found = [component for component in found.removeprefix("found:").split(",") if component]
 stand_in.install()
 stand_in.CMake.command = cmake
 
@@ -40,8 +41,8 @@ def profile(cppstd="20", libcxx="libstdc++11"):
 recipe = recipe_in(tree)
 
 
-def required(method="requirements", conf=None, **settings):
-    made = recipe(profile(**settings), conf)
+def required(method="requirements", conf=None, options=None, **settings):
+    made = recipe(profile(**settings), conf, options)
     getattr(made, method)()
     return sorted(made.required + made.test_required)
 
@@ -51,10 +52,13 @@ def required(method="requirements", conf=None, **settings):
 check(recipe.package_type == "header-library", "it is a header library")
 check(recipe.license == "BSL-1.0", "the licence is named")
 check(set(recipe.settings) == {"os", "arch", "compiler", "build_type"}, "it sees all settings")
-check(not hasattr(recipe, "options"), "it has no option, since there is nothing optional yet")
+components = "cosmos", "curl", "asio"
+chosen = {f"with_{component}": True for component in components}
+check(recipe.options == {name: [True, False] for name in chosen}, "its options are the components")
 check(not hasattr(recipe, "version"), "the version stands in version.hpp alone")
 check(recipe.no_copy_source is True, "sources are not copied for the build")
-check(recipe.default_options == {"boost/*:header_only": True}, "Boost is wanted as headers")
+check(recipe.default_options == {**dict.fromkeys(chosen, False), "boost/*:header_only": True},
+      "no component is wanted by default, and Boost as headers")
 
 names = [r.split("/")[0] for r in required()]
 check(names == ["boost", "range-v3"], f"with libstdc++ it requires Boost and range-v3, not {names}")
@@ -67,10 +71,16 @@ made = recipe({"os": "Windows", "compiler": "msvc", "compiler.cppstd": "20"})
 made.requirements()
 check(len(made.required) == 2, "a compiler without the setting libcxx is no libc++")
 
+for component, package in zip(components, ("nlohmann_json", "libcurl", "openssl")):
+    names = [r.split("/")[0] for r in required(options={f"with_{component}": True})]
+    check(names == sorted(["boost", "range-v3", package]), f"{component} requires {package}, not {names}")
+
 check(required("build_requirements") == [], "a user of the package builds no test framework")
 tests = {"user.keyspan:tests": True}
-check([r.split("/")[0] for r in required("build_requirements", tests)] == ["catch2", "nlohmann_json"],
-      "tests want Catch2 and nlohmann_json")
+check([r.split("/")[0] for r in required("build_requirements", tests)]
+      == ["catch2", "libcurl", "nlohmann_json", "openssl"], "tests want Catch2 and all components")
+check([r.split("/")[0] for r in required("build_requirements", tests, chosen)] == ["catch2"],
+      "what the components require is not required twice")
 tests["tools.build:skip_test"] = True
 check(required("build_requirements", tests) == [], "tools.build:skip_test is obeyed")
 
@@ -92,7 +102,7 @@ check(ids == [{}, {}], "one package serves every setting")
 # --- export, create, package ------------------------------------------------------------------------
 
 shutil.rmtree(out, ignore_errors=True)
-made = recipe(profile(libcxx=libcxx))
+made = recipe(profile(libcxx=libcxx), options={f"with_{component}": True for component in found})
 made.recipe_folder = tree
 made.set_version()
 check(made.version == version, f"the version is {version}, not {made.version}")
@@ -124,15 +134,28 @@ check(packaged == expected, f"the package differs from the headers and the licen
 
 # --- consume ----------------------------------------------------------------------------------------
 
-made.package_info()
-info = made.cpp_info
+plain = recipe(profile())
+plain.package_info()
+check(list(plain.cpp_info.components) == ["keyspan"], "a component that nobody wants has no target")
+
+whole = recipe(profile(), options=chosen)
+whole.requirements()
+whole.package_info()
+info = whole.cpp_info
 check(info.properties["cmake_file_name"] == "keyspan", "find_package(keyspan) finds it")
-check(info.properties["cmake_target_name"] == "keyspan::keyspan", "the target is keyspan::keyspan")
-check(info.properties["cmake_target_aliases"] == ["keyspan::cosmos"], "its component has a target, too")
-check(info.properties["pkg_config_name"] == "keyspan", "pkg-config knows it as keyspan")
-check(info.bindirs == [] and info.libdirs == [], "headers have neither libraries nor programs")
-check(sorted(r.split("::")[0] for r in info.requires) == sorted(r.split("/")[0] for r in made.required),
-      "what it requires it passes on")
+check(info.properties["cmake_target_name"] != "keyspan::keyspan",
+      "the target that links all components is another than keyspan::keyspan")
+check(sorted(info.components) == sorted(["keyspan", *components]), "each component has a target")
+for name, component in info.components.items():
+    check(component.properties["cmake_target_name"] == f"keyspan::{name}", f"the target is keyspan::{name}")
+    check(component.properties["pkg_config_name"] == ("keyspan" if name == "keyspan" else f"keyspan-{name}"),
+          f"pkg-config knows {name}")
+    check(component.bindirs == [] and component.libdirs == [], "headers have neither libraries nor programs")
+    check(name == "keyspan" or "keyspan" in component.requires, f"{name} requires the core")
+passed_on = {r.split("::")[0] for c in info.components.values() for r in c.requires if "::" in r}
+check(passed_on == {r.split("/")[0] for r in whole.required}, "what it requires it passes on")
+
+made.package_info()
 generators = os.path.join(out, "generators")
 stand_in.cmake_deps(made, generators)
 
@@ -142,6 +165,7 @@ tester_class.tested_reference_str = f"keyspan/{version}"
 tester = tester_class(profile())
 tester.requirements()
 check(tester.required == [f"keyspan/{version}"], "test_package requires the package under test")
+tester.dependencies = {"keyspan": made}
 tester.source_folder = folder
 tester.build_folder = os.path.join(out, "test_package")
 tester.generators_folder = generators

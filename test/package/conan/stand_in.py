@@ -3,6 +3,7 @@
 # What Conan would compute is computed here from the same declarations: folders, options, requirements,
 # and the CMake package that CMakeDeps writes from cpp_info. Whatever is asked of it that Conan does not
 # have, or that is not modelled, is an AttributeError or an ImportError.
+import collections
 import fnmatch
 import os
 import shutil
@@ -42,31 +43,57 @@ class Info:
         self.values.clear()
 
 
-class CppInfo:
+class Options:
+    def __init__(self, declared, defaults, chosen):
+        own = {name: value for name, value in defaults.items() if ":" not in name}
+        for name, value in {**own, **chosen}.items():
+            if value not in declared[name]:
+                raise ValueError(f"{name} cannot be {value}")
+        self.__dict__.update(own)
+        self.__dict__.update(chosen)
+
+    def get_safe(self, name, default=None):
+        return self.__dict__.get(name, default)
+
+
+class Component:
+    properties_known = "cmake_target_name", "pkg_config_name"
+
     def __init__(self):
         self.includedirs = ["include"]
         self.libdirs = ["lib"]
         self.bindirs = ["bin"]
         self.requires = []
+        self.system_libs = []
         self.defines = []
         self.properties = {}
 
     def set_property(self, name, value):
-        known = ("cmake_file_name", "cmake_target_name", "pkg_config_name", "cmake_find_mode",
-                 "cmake_target_aliases")
-        if name not in known:
+        if name not in self.properties_known:
             raise AttributeError(f"no property {name}")
         self.properties[name] = value
 
 
+class CppInfo(Component):
+    properties_known = "cmake_file_name", "cmake_target_name", "pkg_config_name", "cmake_find_mode"
+
+    def __init__(self):
+        super().__init__()
+        self.components = collections.defaultdict(Component)
+
+
 class ConanFile:
-    def __init__(self, settings, conf=None):
+    options, default_options = {}, {}
+
+    def __init__(self, settings, conf=None, options=None):
         declared = self.settings if isinstance(self.settings, tuple) else (self.settings,)
         for name in settings:
             if name.split(".")[0] not in declared:
                 raise AttributeError(f"{name} is not among the recipe's settings")
         self.settings = Settings(settings)
         self.conf = Conf(conf or {})
+        self.options = Options(self.options, self.default_options, options or {})
+        self.dependencies = {}
         self.info = Info(settings)
         self.cpp_info = CppInfo()
         self.cpp = types.SimpleNamespace(build=types.SimpleNamespace(bindir="."))
@@ -138,23 +165,15 @@ TARGETS = {
     "range-v3::range-v3": ("range-v3", "range-v3::range-v3"),
     "boost::headers": ("Boost", "Boost::headers"),
     "fast_float::fast_float": ("FastFloat", "FastFloat::fast_float"),
+    "nlohmann_json::nlohmann_json": ("nlohmann_json", "nlohmann_json::nlohmann_json"),
+    "libcurl::libcurl": ("CURL", "CURL::libcurl"),
+    "openssl::ssl": ("OpenSSL", "OpenSSL::SSL"),
+    "openssl::crypto": ("OpenSSL", "OpenSSL::Crypto"),
 }
 
 
-def cmake_deps(conanfile, folder):
-    """What CMakeDeps makes of the recipe's cpp_info."""
-    info = conanfile.cpp_info
-    file_name = info.properties["cmake_file_name"]
-    target = info.properties["cmake_target_name"]
-    os.makedirs(folder, exist_ok=True)
-    lines = ["include(CMakeFindDependencyMacro)"]
-    libraries = []
-    for component in info.requires:
-        package, library = TARGETS[component]
-        lines.append(f"find_dependency({package} CONFIG)")
-        libraries.append(library)
-    includes = [os.path.join(conanfile.package_folder, d) for d in info.includedirs]
-    lines += [
+def interface(target, libraries, includes):
+    return [
         f"if(NOT TARGET {target})",
         f"  add_library({target} INTERFACE IMPORTED)",
         f"  set_target_properties({target} PROPERTIES",
@@ -162,6 +181,30 @@ def cmake_deps(conanfile, folder):
         f"    INTERFACE_LINK_LIBRARIES \"{';'.join(libraries)}\")",
         "endif()",
     ]
+
+
+def cmake_deps(conanfile, folder):
+    """What CMakeDeps makes of the recipe's cpp_info."""
+    info = conanfile.cpp_info
+    file_name = info.properties["cmake_file_name"]
+    if info.requires:
+        raise ValueError("a package with components requires nothing but through them")
+    os.makedirs(folder, exist_ok=True)
+    lines = ["include(CMakeFindDependencyMacro)"]
+    every = []
+    for component in info.components.values():
+        libraries = list(component.system_libs)
+        for required in component.requires:
+            if "::" in required:
+                package, library = TARGETS[required]
+                lines.append(f"find_dependency({package})")
+            else:
+                library = info.components[required].properties["cmake_target_name"]
+            libraries.append(library)
+        includes = [os.path.join(conanfile.package_folder, d) for d in component.includedirs]
+        every.append(component.properties["cmake_target_name"])
+        lines += interface(every[-1], libraries, includes)
+    lines += interface(info.properties["cmake_target_name"], every, [])
     with open(os.path.join(folder, f"{file_name}-config.cmake"), "w", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")
     with open(os.path.join(folder, f"{file_name}-config-version.cmake"), "w", encoding="utf-8") as file:

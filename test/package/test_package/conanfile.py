@@ -1,4 +1,5 @@
-# Conan's own check of the package: the consumer, built with the package and run.
+# Conan's own check of the package: the consumer and those of the components that are wanted, built with
+# the package and run.
 import os
 
 from conan import ConanFile
@@ -23,5 +24,10 @@ class TestPackageConan(ConanFile):
 
     def test(self):
         if can_run(self):
-            program = os.path.join(self.cpp.build.bindir, "consumer")
-            self.run(f'"{program}"', env="conanrun")
+            programs = ["consumer"]
+            for component in ("cosmos", "curl", "asio"):
+                if self.dependencies["keyspan"].options.get_safe(f"with_{component}"):
+                    programs.append(f"consumer_{component}")
+            for name in programs:
+                program = os.path.join(self.cpp.build.bindir, name)
+                self.run(f'"{program}"', env="conanrun")

@@ -3,11 +3,13 @@
 #   SETTINGS, GENERATOR   how this machine configures a project
 #   PORT_DIR              the port
 #   WORK                  where to build, and where packages/ comes to be
+#   FEATURES              those that are wanted, with commas between them
 #
 # Each function refuses arguments that vcpkg's own does not take.
 cmake_minimum_required(VERSION 3.25)
 
 set(CURRENT_PORT_DIR ${PORT_DIR})
+string(REPLACE "," ";" FEATURES "core,${FEATURES}")
 set(CURRENT_PACKAGES_DIR ${WORK}/packages)
 set(CURRENT_BUILDTREES_DIR ${WORK}/buildtrees)
 set(CURRENT_INSTALLED_DIR ${WORK}/installed)
@@ -97,7 +99,7 @@ include(${PORT_DIR}/portfile.cmake)
 # What vcpkg complains about after a build.
 file(GLOB_RECURSE files RELATIVE ${CURRENT_PACKAGES_DIR} ${CURRENT_PACKAGES_DIR}/*)
 list(FILTER files EXCLUDE REGEX
-  "^(include/.*\\.hpp|share/${PORT}/(copyright|usage|[a-z-]+\\.cmake)|share/pkgconfig/${PORT}\\.pc)$")
+  "^(include/.*\\.hpp|share/${PORT}/(copyright|usage|[a-z-]+\\.cmake)|share/pkgconfig/${PORT}(-[a-z]+)?\\.pc)$")
 if(files)
   message(FATAL_ERROR "the port should not install: ${files}")
 endif()

@@ -22,6 +22,13 @@ vcpkg_cmake_configure(
 )
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup()
+
+# What a component requires is there with its feature.
+foreach(component IN ITEMS asio cosmos curl)
+    if(NOT component IN_LIST FEATURES)
+        file(REMOVE "${CURRENT_PACKAGES_DIR}/share/pkgconfig/keyspan-${component}.pc")
+    endif()
+endforeach()
 vcpkg_fixup_pkgconfig()
 
 file(INSTALL "${CURRENT_PORT_DIR}/usage" DESTINATION "${CURRENT_PACKAGES_DIR}/share/${PORT}")
