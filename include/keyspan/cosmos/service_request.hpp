@@ -2,18 +2,24 @@
 //
 //   create_document  upsert_document  replace_document  remove_document  read_document
 //   execute_batch  query_documents  read_documents  read_changes  read_partitions  read_container
+//   create_database  remove_database  create_container  remove_container
 #pragma once
 
 #include <keyspan/core/contract.hpp>
+#include <keyspan/core/json.hpp>
 #include <keyspan/cosmos/address.hpp>
 #include <keyspan/cosmos/credential.hpp>
 #include <keyspan/feed/continuation.hpp>
 #include <keyspan/feed/feed_mode.hpp>
 #include <keyspan/feed/wall_time.hpp>
+#include <keyspan/hash/any_scheme.hpp>
+#include <keyspan/key/container_definition.hpp>
 #include <keyspan/key/key_json.hpp>
+#include <keyspan/key/key_path.hpp>
 #include <keyspan/key/partition_key.hpp>
 #include <keyspan/transport/message.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -55,6 +61,9 @@ struct page_target {
   partition_key const* key = nullptr;
   std::string_view partition{};
   std::optional<epk_range> part{};
+  /// Of this container and no other one that has its name by now: its `resource_id`. Empty for
+  /// whichever has it.
+  std::string_view container{};
 };
 
 /// What is said beside a question for a page.
@@ -64,6 +73,16 @@ struct page_options {
   /// What the page before has said in `x-ms-continuation`; empty for the first one.
   std::string_view continuation{};
   std::string_view session_token{};
+};
+
+/// What is said of a new container beside its paths.
+struct container_settings {
+  any_scheme scheme{cosmos_v2};
+  /// How many request units a second it serves; 0 leaves it to the service.
+  std::uint32_t request_units = 0;
+  /// How long documents live after they were written last, in whole seconds; for ever where it is
+  /// none.
+  std::optional<std::chrono::seconds> time_to_live{};
 };
 
 namespace detail {
@@ -99,6 +118,7 @@ inline void add_target(request& to, page_target const& at) {
   expects(at.key == nullptr || !at.part, "a key lies in one place, and is no part of a range");
   if (at.key != nullptr) add_key(to, *at.key);
   add_if(to, "x-ms-documentdb-partitionkeyrangeid", at.partition);
+  add_if(to, "x-ms-cosmos-intended-collection-rid", at.container);
   if (!at.part) return;
   // The three go together.
   to.headers.add("x-ms-read-key-type", "EffectivePartitionKeyRange");
@@ -109,6 +129,22 @@ inline void add_page(request& to, page_options const& how) {
   to.headers.add("x-ms-max-item-count", how.most == 0 ? "-1" : std::to_string(how.most));
   add_if(to, "x-ms-continuation", how.continuation);
   add_if(to, "x-ms-session-token", how.session_token);
+}
+
+// What a new container is described by.
+inline std::string definition_text(container_address const& what, key_paths const& paths,
+                                   container_settings const& how) {
+  std::string text;
+  json_writer out{text};
+  out.begin_object().name("id").string(what.container());
+  out.name("partitionKey").begin_object().name("paths").begin_array();
+  for (key_path const& path : paths) out.string(path.to_text());
+  bool const is_hierarchical = how.scheme.scheme() == cosmos_scheme::multihash;
+  out.end_array().name("kind").string(is_hierarchical ? "MultiHash" : "Hash");
+  out.name("version").integer(how.scheme.scheme() == cosmos_scheme::v1 ? 1 : 2).end_object();
+  if (how.time_to_live) out.name("defaultTtl").integer(how.time_to_live->count());
+  out.end_object();
+  return text;
 }
 
 inline service_request write_of(container_address const& to, std::string_view method,
@@ -237,6 +273,38 @@ inline service_request write_of(container_address const& to, std::string_view me
 /// The account: its regions, and how consistent reads are.
 [[nodiscard]] inline service_request read_account() {
   return detail::asked("GET", "/", resource::account, {}, request_kind::read);
+}
+/// Makes a database. Requires what `is_name` says.
+[[nodiscard]] inline service_request create_database(std::string_view id) {
+  expects(is_name(id), "a database has a name that it may have");
+  auto made = detail::asked("POST", "/dbs", resource::database, {}, request_kind::write);
+  std::string text;
+  json_writer out{text};
+  out.begin_object().name("id").string(id).end_object();
+  detail::add_body(made.message, std::move(text));
+  return made;
+}
+/// Takes a database away with all that is in it. Requires what `is_name` says.
+[[nodiscard]] inline service_request remove_database(std::string_view id) {
+  expects(is_name(id), "a database has a name that it may have");
+  return detail::asked("DELETE", "/dbs/" + percent_encoded(id), resource::database,
+                       "dbs/" + std::string{id}, request_kind::write);
+}
+/// Makes a container whose documents have their keys at these paths.
+[[nodiscard]] inline service_request create_container(container_address const& what,
+                                                      key_paths const& paths,
+                                                      container_settings how = {}) {
+  auto made = detail::asked("POST", "/dbs/" + percent_encoded(what.database()) + "/colls",
+                            resource::container, "dbs/" + what.database(), request_kind::write);
+  if (how.request_units != 0)
+    made.message.headers.add("x-ms-offer-throughput", std::to_string(how.request_units));
+  detail::add_body(made.message, detail::definition_text(what, paths, how));
+  return made;
+}
+/// Takes a container away.
+[[nodiscard]] inline service_request remove_container(container_address const& what) {
+  return detail::asked("DELETE", what.path(), resource::container, what.link(),
+                       request_kind::write);
 }
 /// A container: its id, its definition of keys.
 [[nodiscard]] inline service_request read_container(container_address const& of) {

@@ -1,0 +1,151 @@
+// keyspan/cosmos/cosmos_account.hpp — an account, or an emulator, that is talked to over a
+// transport: it signs what is asked, repeats what may be repeated, and opens containers.
+//
+//   cosmos_container --request--> cosmos_account --signed, again and again--> transport
+#pragma once
+
+#include <keyspan/async/clock.hpp>
+#include <keyspan/async/task.hpp>
+#include <keyspan/core/error.hpp>
+#include <keyspan/core/result.hpp>
+#include <keyspan/cosmos/address.hpp>
+#include <keyspan/cosmos/container_answers.hpp>
+#include <keyspan/cosmos/cosmos_container.hpp>
+#include <keyspan/cosmos/credential.hpp>
+#include <keyspan/cosmos/document_json.hpp>
+#include <keyspan/cosmos/service_errors.hpp>
+#include <keyspan/cosmos/service_request.hpp>
+#include <keyspan/feed/wall_time.hpp>
+#include <keyspan/hash/any_scheme.hpp>
+#include <keyspan/transport/event.hpp>
+#include <keyspan/transport/message.hpp>
+#include <keyspan/transport/retry_policy.hpp>
+#include <keyspan/transport/retrying.hpp>
+#include <keyspan/transport/transport.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace keyspan::cosmos {
+
+struct account_options {
+  /// How patient requests are. The seed is that of their jitter.
+  retry_policy retries{};
+  /// Is told of every attempt.
+  event_hook on_event{};
+  /// What time it is, for signatures; the system's clock where it is empty. A service refuses who
+  /// is off by a quarter of an hour.
+  std::function<wall_time()> now{};
+};
+
+/// An account behind an endpoint. What it is asked is signed anew at each attempt, and repeated as
+/// `retrying` does: this is the one owner of repetitions, so the transport below sends once.
+///
+///   cosmos_account account{transport, loop, *master_key::from(key)};
+///   auto reviews = co_await account.open<review>("shop", "reviews");
+///
+/// Transport and clock outlive it, and it outlives the containers that it has opened. All members
+/// may be called from any thread where transport and clock may.
+template <transport Transport, clock Clock>
+class cosmos_account {
+ public:
+  /// Requires what `retry_policy` does.
+  cosmos_account(Transport& to, Clock& by, credential who, account_options options = {})
+      : to_{&to}, clock_{&by}, who_{std::move(who)}, options_{std::move(options)} {
+    keyspan::detail::check_policy(options_.retries);
+  }
+  cosmos_account(cosmos_account const&) = delete;
+  cosmos_account& operator=(cosmos_account const&) = delete;
+
+  /// Signs with another credential from now on: a token that ran out was replaced.
+  void set_credential(credential who) {
+    std::lock_guard const lock{mutex_};
+    who_ = std::move(who);
+  }
+
+  /// Asks the service, and answers with what the last attempt gave. A response whose status says
+  /// that something went wrong is a response here; `service_errors` reads it.
+  /// Errors: those of the transport.
+  ///
+  /// Cancellation: by the stop token of the request's message.
+  task<result<response>> send(service_request what) {
+    auto sending = sent(std::move(what), detail::answer_judge::by_service);
+    co_return co_await std::move(sending);
+  }
+
+  /// Opens a container by its names: asks how its keys are made and hashed. Errors:
+  /// `invalid_options` for names that nothing may have; `not_found`; `scheme_mismatch` where it is
+  /// hashed by another scheme than the one that was named; those of `container_in` and `send`.
+  template <document_type T, service_scheme Scheme = any_scheme>
+  task<result<cosmos_container<T, Scheme>>> open(std::string database, std::string container,
+                                                 container_options options = {}) {
+    auto const address = container_address::from(database, container);
+    if (!address) co_return unexpected{address.error()};
+    detail::service_door const door{this, &cosmos_account::sent_for};
+    auto opening = cosmos_container<T, Scheme>::open_at(door, *address, options);
+    co_return co_await std::move(opening);
+  }
+
+ private:
+  // Gives each attempt a date and a signature of its own.
+  class signing {
+   public:
+    signing(cosmos_account& account, resource about, std::string link)
+        : account_{account}, about_{about}, link_{std::move(link)} {}
+
+    task<result<response>> send(request what) {
+      account_.sign(what, about_, link_);
+      auto&& asked = account_.to_->send(what);
+      co_return co_await std::forward<decltype(asked)>(asked);
+    }
+
+   private:
+    cosmos_account& account_;
+    resource about_;
+    std::string link_;
+  };
+
+  task<result<response>> sent(service_request what, detail::answer_judge judge) {
+    retry_policy policy = options_.retries;
+    policy.seed ^= keyspan::detail::mixed(requests_.fetch_add(1, std::memory_order_relaxed));
+    signing one{*this, what.about, std::move(what.link)};
+    retrying<signing, Clock, detail::judging> repeated{one, policy, *clock_, options_.on_event,
+                                                       detail::judging{judge}};
+    auto sending = repeated.send(std::move(what.message));
+    co_return co_await std::move(sending);
+  }
+  static task<result<response>> sent_for(void* account, service_request what,
+                                         detail::answer_judge judge) {
+    return static_cast<cosmos_account*>(account)->sent(std::move(what), judge);
+  }
+
+  void sign(request& what, resource about, std::string_view link) const {
+    wall_time const now =
+        options_.now
+            ? options_.now()
+            : std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
+    std::lock_guard const lock{mutex_};
+    authorize(what, who_, about, link, now);
+  }
+
+  Transport* to_;
+  Clock* clock_;
+  credential who_;
+  account_options options_;
+  mutable std::mutex mutex_{};  // of the credential
+  std::atomic<std::uint64_t> requests_{0};
+};
+
+template <class Transport, class Clock, class Credential>
+cosmos_account(Transport&, Clock&, Credential) -> cosmos_account<Transport, Clock>;
+template <class Transport, class Clock, class Credential>
+cosmos_account(Transport&, Clock&, Credential, account_options) -> cosmos_account<Transport, Clock>;
+
+}  // namespace keyspan::cosmos

@@ -1,0 +1,256 @@
+// keyspan/cosmos/document_json.hpp — documents of a user's type as the JSON that the service keeps.
+//
+//   nlohmann::json                      as it is
+//   what nlohmann/json converts         by its to_json and from_json
+//   a struct that Hana can list         an object of its members: {"id":"r-1","rating":5}
+#pragma once
+
+#include <keyspan/core/error.hpp>
+#include <keyspan/core/result.hpp>
+#include <keyspan/core/text.hpp>
+#include <keyspan/core/version.hpp>
+#include <keyspan/key/described_member.hpp>
+
+#include <boost/hana/accessors.hpp>
+#include <boost/hana/pair.hpp>
+#include <boost/hana/tuple.hpp>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace keyspan::cosmos {
+
+/// A type that nlohmann/json converts both ways: by `to_json` and `from_json` beside it, by the
+/// macros that write them, or by a specialisation of `adl_serializer`.
+template <class T>
+concept converted_by_nlohmann = std::constructible_from<nlohmann::json, T const&> &&
+                                requires(nlohmann::json const& from, T& to) {
+                                  nlohmann::adl_serializer<T>::from_json(from, to);
+                                };
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_optional = false;
+template <class T>
+inline constexpr bool is_optional<std::optional<T>> = true;
+template <class T>
+inline constexpr bool is_vector = false;
+template <class T, class Allocator>
+inline constexpr bool is_vector<std::vector<T, Allocator>> = true;
+
+template <class T>
+concept described_document =
+    described_struct<T> && std::default_initializable<T> && !converted_by_nlohmann<T>;
+
+template <class T>
+struct members_of_document;
+template <class... Names, class... Getters>
+struct members_of_document<boost::hana::tuple<boost::hana::pair<Names, Getters>...>> {
+  template <class F>
+  static void each(F&& f) {
+    (f(std::string_view{Names::c_str()}, Getters{}), ...);
+  }
+};
+template <class T, class F>
+void each_member(F&& f) {
+  members_of_document<std::remove_cvref_t<decltype(boost::hana::accessors<T>())>>::each(
+      std::forward<F>(f));
+}
+
+}  // namespace detail
+
+/// A type whose values the service can keep as documents: `nlohmann::json`, what nlohmann/json
+/// converts, or a struct whose members Boost.Hana can list, such as BOOST_HANA_ADAPT_STRUCT tells
+/// it. The members of such a struct are numbers, booleans, texts, whatever nlohmann/json converts,
+/// other such structs, and vectors and optionals of these; what is not there is an optional that is
+/// empty, and nothing else.
+template <class T>
+concept document_type =
+    std::copyable<T> &&
+    (std::same_as<T, nlohmann::json> || converted_by_nlohmann<T> || detail::described_document<T>);
+
+namespace detail {
+
+template <class T>
+nlohmann::json value_as_json(T const& value) {
+  if constexpr (std::same_as<T, nlohmann::json>) {
+    return value;
+  } else if constexpr (described_document<T>) {
+    auto made = nlohmann::json::object();
+    each_member<T>([&](std::string_view name, auto get) {
+      auto const& member = get(value);
+      if constexpr (is_optional<std::remove_cvref_t<decltype(member)>>) {
+        if (member) made[std::string{name}] = value_as_json(*member);
+      } else {
+        made[std::string{name}] = value_as_json(member);
+      }
+    });
+    return made;
+  } else if constexpr (is_optional<T>) {
+    return value ? value_as_json(*value) : nlohmann::json{};
+  } else if constexpr (is_vector<T>) {
+    auto made = nlohmann::json::array();
+    for (auto const& one : value) made.push_back(value_as_json(typename T::value_type(one)));
+    return made;
+  } else {
+    static_assert(converted_by_nlohmann<T>,
+                  "a member of a document is one that nlohmann/json converts, a struct whose "
+                  "members Hana can list, or a vector or an optional of these");
+    return nlohmann::json(value);
+  }
+}
+
+// Characters are numbers to C++ alone.
+template <class T>
+concept whole_number_type = std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char> &&
+                            !std::same_as<T, wchar_t> && !std::same_as<T, char8_t> &&
+                            !std::same_as<T, char16_t> && !std::same_as<T, char32_t>;
+
+inline unexpected no_such_value(std::string_view wanted, nlohmann::json const& found) {
+  return fail(errc::malformed, wanted, " belongs there, not ", found.type_name());
+}
+
+template <class Number>
+result<Number> integer_from(nlohmann::json const& from) {
+  auto const in_range = [](auto value) -> result<Number> {
+    if (std::in_range<Number>(value)) return static_cast<Number>(value);
+    return fail(errc::not_representable, "a number is beyond what the member can hold");
+  };
+  if (auto const* const whole = from.get_ptr<nlohmann::json::number_unsigned_t const*>())
+    return in_range(*whole);
+  if (auto const* const whole = from.get_ptr<nlohmann::json::number_integer_t const*>())
+    return in_range(*whole);
+  // A service may write a whole number as 5.0.
+  if (auto const* const real = from.get_ptr<nlohmann::json::number_float_t const*>()) {
+    if (std::trunc(*real) == *real && std::abs(*real) <= 0x1p53)
+      return in_range(static_cast<std::int64_t>(*real));
+    return fail(errc::not_representable, "a whole number belongs there");
+  }
+  return no_such_value("a whole number", from);
+}
+
+template <class T>
+result<T> value_from_json(nlohmann::json const& from);
+
+// Into a member; the error names it.
+template <class T>
+result<void> member_from_json(nlohmann::json const& from, std::string_view name, T& to) {
+  auto const found = from.find(name);
+  if (found == from.end()) {
+    if constexpr (is_optional<T>) {
+      to.reset();
+      return {};
+    } else {
+      return fail(errc::malformed, "member \"", name, "\" is not there");
+    }
+  }
+  auto read = value_from_json<T>(*found);
+  if (!read) {
+    error const& why = read.error();
+    return fail(why.code, "member \"", name, "\": ", why.text);
+  }
+  to = *std::move(read);
+  return {};
+}
+
+template <class T>
+result<T> value_from_json(nlohmann::json const& from) {
+  if constexpr (std::same_as<T, nlohmann::json>) {
+    return from;
+  } else if constexpr (described_document<T>) {
+    if (!from.is_object()) return no_such_value("an object", from);
+    T made{};
+    result<void> read{};
+    each_member<T>([&](std::string_view name, auto get) {
+      if (read) read = member_from_json(from, name, get(made));
+    });
+    if (!read) return unexpected{read.error()};
+    return made;
+  } else if constexpr (is_optional<T>) {
+    if (from.is_null()) return T{};
+    auto read = value_from_json<typename T::value_type>(from);
+    if (!read) return unexpected{read.error()};
+    return T{*std::move(read)};
+  } else if constexpr (is_vector<T>) {
+    if (!from.is_array()) return no_such_value("an array", from);
+    T made;
+    made.reserve(from.size());
+    for (auto const& one : from) {
+      auto read = value_from_json<typename T::value_type>(one);
+      if (!read) return unexpected{read.error()};
+      made.push_back(*std::move(read));
+    }
+    return made;
+  } else if constexpr (std::same_as<T, bool>) {
+    if (auto const* const truth = from.get_ptr<bool const*>()) return *truth;
+    return no_such_value("a boolean", from);
+  } else if constexpr (whole_number_type<T>) {
+    return integer_from<T>(from);
+  } else {
+    if constexpr (std::floating_point<T>)
+      if (!from.is_number()) return no_such_value("a number", from);
+#if KEYSPAN_EXCEPTIONS
+    try {
+      return from.template get<T>();
+    } catch (nlohmann::json::exception const& why) {
+      // "[json.exception.out_of_range.403] key 'rating' not found": the number is for nobody.
+      std::string_view const told{why.what()};
+      auto const end = told.find("] ");
+      return fail(errc::malformed, end == told.npos ? told : told.substr(end + 2));
+    }
+#else
+    return from.template get<T>();
+#endif
+  }
+}
+
+}  // namespace detail
+
+/// A document as JSON. Errors: `malformed` where it is no object.
+template <document_type T>
+[[nodiscard]] result<nlohmann::json> json_of(T const& document) {
+  auto made = detail::value_as_json(document);
+  if (made.is_object()) return made;
+  return fail(errc::malformed, "a document is an object, this one is ", made.type_name());
+}
+
+/// JSON as its text. Numbers are written so that they are read as the same ones. Errors:
+/// `invalid_utf8`.
+[[nodiscard]] inline result<std::string> text_of(nlohmann::json const& document) {
+#if KEYSPAN_EXCEPTIONS
+  try {
+    return document.dump();
+  } catch (nlohmann::json::type_error const&) {
+    return fail(errc::invalid_utf8, "a text of the document is not well-formed UTF-8");
+  }
+#else
+  return document.dump();
+#endif
+}
+
+/// The JSON that a text is. Errors: `malformed`.
+[[nodiscard]] inline result<nlohmann::json> json_from(std::string_view text) {
+  auto made = nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
+  if (!made.is_discarded()) return made;
+  return fail(errc::malformed, "a document is JSON whose numbers a double can hold");
+}
+
+/// The document that JSON is. Whole numbers are read exactly or not at all. Errors: `malformed`
+/// where a member is missing or of another kind, `not_representable` where a member cannot hold a
+/// number; the member is named.
+template <document_type T>
+[[nodiscard]] result<T> document_from(nlohmann::json const& from) {
+  return detail::value_from_json<T>(from);
+}
+
+}  // namespace keyspan::cosmos

@@ -1,0 +1,489 @@
+// keyspan/cosmos/open_container.hpp — what is known of a container while it is used: its
+// definition, its partitions, and how far its session has seen each of them.
+//
+//   cosmos_container  -->  open_container  --door-->  cosmos_account
+#pragma once
+
+#include <keyspan/async/task.hpp>
+#include <keyspan/core/contract.hpp>
+#include <keyspan/core/error.hpp>
+#include <keyspan/core/result.hpp>
+#include <keyspan/core/text.hpp>
+#include <keyspan/core/utf8.hpp>
+#include <keyspan/cosmos/address.hpp>
+#include <keyspan/cosmos/container_answers.hpp>
+#include <keyspan/cosmos/document_json.hpp>
+#include <keyspan/cosmos/document_page.hpp>
+#include <keyspan/cosmos/service_errors.hpp>
+#include <keyspan/cosmos/service_request.hpp>
+#include <keyspan/cosmos/session_token.hpp>
+#include <keyspan/hash/any_scheme.hpp>
+#include <keyspan/hash/hash_scheme.hpp>
+#include <keyspan/key/container_definition.hpp>
+#include <keyspan/key/json_documents.hpp>
+#include <keyspan/key/partition_key.hpp>
+#include <keyspan/range/partition.hpp>
+#include <keyspan/range/routing.hpp>
+#include <keyspan/range/routing_refresh.hpp>
+#include <keyspan/range/token_range.hpp>
+#include <keyspan/transport/http_errors.hpp>
+#include <keyspan/transport/item_batch.hpp>
+#include <keyspan/transport/message.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace keyspan::cosmos {
+
+/// The schemes by which the service hashes keys: one that the program knows, or `any_scheme`, which
+/// takes whichever the container has.
+template <class S>
+concept service_scheme =
+    std::same_as<S, any_scheme> || std::same_as<S, cosmos_v1_scheme> ||
+    std::same_as<S, cosmos_v2_scheme> || std::same_as<S, cosmos_multihash_scheme>;
+
+/// How many bytes the id of a document has at most.
+inline constexpr std::size_t longest_document_id = 1023;
+
+/// Whether a document may have this id: UTF-8 of 1 to `longest_document_id` bytes without '/',
+/// '\\',
+/// '?', '#' and control characters.
+[[nodiscard]] constexpr bool is_document_id(std::string_view id) {
+  return !id.empty() && id.size() <= longest_document_id && is_utf8(id) &&
+         std::none_of(id.begin(), id.end(), [](char c) {
+           return static_cast<unsigned char>(c) < 0x20 || c == '\x7F' || c == '/' || c == '\\' ||
+                  c == '?' || c == '#';
+         });
+}
+
+/// How a container is used.
+struct container_options {
+  /// Whether reads show at least what was seen before, by the session tokens of what was answered.
+  bool keeps_session = true;
+  /// How many point reads `read_many` has under way at the same time. Requires 1 or more.
+  std::uint16_t reads_at_once = 16;
+};
+
+namespace detail {
+
+// ---- the way to the account --------------------------------------------------------------------
+
+// What an answer is judged as. Somebody who asks by key is sent on by the service to whichever
+// partition has it, so a partition that is being split is waited for; who asks by range is told
+// that it is gone, but for the moment in which its successors are not there yet.
+enum class answer_judge : std::uint8_t { by_service, by_key, by_range };
+
+struct judging {
+  std::optional<error> operator()(response const& answer) const {
+    auto why = service_errors{}(answer);
+    if (!why || how == answer_judge::by_service || why->code != errc::range_gone) return why;
+    if (how == answer_judge::by_key || why->wire.substatus == substatus::completing_split ||
+        why->wire.substatus == substatus::completing_migration)
+      why->code = errc::unavailable;
+    return why;
+  }
+
+  answer_judge how = answer_judge::by_service;
+};
+
+struct service_door {
+  task<result<response>> send(service_request what, answer_judge judge) const {
+    return send_to(account, std::move(what), judge);
+  }
+
+  void* account;
+  task<result<response>> (*send_to)(void* account, service_request what, answer_judge judge);
+};
+
+// ---- documents ---------------------------------------------------------------------------------
+
+inline error no_document_id_error() {
+  return error{errc::not_representable, "the id of a document is a text of 1 to ",
+               longest_document_id, " bytes without / \\ ? # and control characters"};
+}
+inline unexpected no_document_id() { return unexpected{no_document_id_error()}; }
+
+// A key whose texts are its own. Where the service has put the paths itself, a document that has
+// nothing there has no key.
+inline result<partition_key> key_in(container_properties const& known,
+                                    nlohmann::json const& document) {
+  auto const key = known.paths(document);
+  if (!key) return unexpected{key.error()};
+  if (known.is_system_key && std::all_of(key->begin(), key->end(),
+                                         [](key_value const& one) { return one.is_undefined(); }))
+    return partition_key{};
+  return partition_key{*key};
+}
+
+template <document_type T>
+result<T> taken_from(nlohmann::json&& json) {
+  if constexpr (std::same_as<T, nlohmann::json>) {
+    return std::move(json);
+  } else {
+    return document_from<T>(json);
+  }
+}
+
+// What the service knows of a version.
+struct known_version {
+  static result<known_version> of(document_text const& told) {
+    return checked({told.id, told.etag, told.lsn, told.changed_at});
+  }
+  static result<known_version> of(nlohmann::json const& told, std::string etag) {
+    known_version made{.etag = std::move(etag)};
+    if (auto const id = told.find("id"); id != told.end() && id->is_string())
+      made.id = id->get<std::string>();
+    if (auto const own = told.find("_etag"); own != told.end() && own->is_string())
+      made.etag = own->get<std::string>();
+    if (auto const at = told.find("_ts"); at != told.end() && at->is_number_unsigned())
+      made.changed_at = std::chrono::sys_seconds{
+          std::chrono::seconds{std::min(at->get<std::uint64_t>(), std::uint64_t{1} << 40)}};
+    return checked(std::move(made));
+  }
+  static result<known_version> checked(known_version made) {
+    if (made.etag.size() <= inline_text<64>::capacity()) return made;
+    return fail(errc::bad_response, "an etag has ", inline_text<64>::capacity(),
+                " bytes at most, this one ", made.etag.size());
+  }
+
+  std::string id{};
+  std::string etag{};
+  std::uint64_t lsn = 0;
+  std::chrono::sys_seconds changed_at{};
+};
+
+// Of a document that is gone and of which the service tells nothing else: its id and its key, which
+// stands there as an array of values, or as an object of names and values.
+inline result<nlohmann::json> what_is_left(container_properties const& known, std::string_view id,
+                                           std::string_view key_text) {
+  auto made = nlohmann::json::object();
+  made["id"] = std::string{id};
+  if (key_text.empty()) return made;
+  auto const key = json_from(key_text);
+  if (!key) return unexpected{key.error()};
+  for (std::size_t i = 0; i < known.paths.size(); ++i) {
+    key_path const& path = known.paths[i];
+    nlohmann::json const* value = nullptr;
+    if (key->is_array() && i < key->size()) {
+      value = &(*key)[i];
+    } else if (key->is_object()) {
+      for (std::string const& name : {std::string{path[path.size() - 1]}, path.to_text()})
+        if (auto const found = key->find(name); found != key->end()) value = &*found;
+    }
+    // An object in its place stands for a value that the document did not have.
+    if (value == nullptr || value->is_structured()) continue;
+    auto* at = &made;
+    for (std::string_view const name : path) {
+      if (!at->is_object() && !at->is_null())
+        return fail(errc::bad_response, "the paths of the key contradict each other");
+      at = &(*at)[std::string{name}];
+    }
+    *at = *value;
+  }
+  return made;
+}
+
+constexpr std::int64_t whole_seconds(std::chrono::milliseconds time) {
+  auto const seconds = std::chrono::ceil<std::chrono::seconds>(time).count();
+  return (std::max)(std::int64_t{1}, std::int64_t{seconds});
+}
+
+// ---- batches -----------------------------------------------------------------------------------
+
+inline constexpr std::size_t most_operations = 100;
+
+constexpr std::string_view batch_name_of(keyspan::detail::item_operation what) {
+  using operation = keyspan::detail::item_operation;
+  switch (what) {
+    case operation::read:
+      return "Read";
+    case operation::create:
+      return "Create";
+    case operation::upsert:
+      return "Upsert";
+    case operation::remove:
+      return "Delete";
+    case operation::replace:
+    case operation::patch:
+      break;
+  }
+  return "Replace";
+}
+
+struct batch_outcome {
+  std::uint16_t status = 200;
+  double charge = 0;
+  std::string etag{};
+};
+inline result<batch_outcome> batch_outcome_in(nlohmann::json const& told, std::size_t number) {
+  auto const number_in = [&](char const* name) {
+    auto const found = told.is_object() ? told.find(name) : told.end();
+    return found != told.end() && found->is_number() ? found->get<double>() : 0.0;
+  };
+  double const status = number_in("statusCode");
+  if (!(status >= 100 && status < 1000))
+    return fail(errc::bad_response, "operation ", number, " of the batch came without its status");
+  batch_outcome made{.status = static_cast<std::uint16_t>(status),
+                     .charge = number_in("requestCharge")};
+  if (auto const etag = told.find("eTag"); etag != told.end() && etag->is_string())
+    made.etag = etag->get<std::string>();
+  if (made.status >= 200 && made.status < 300) return made;
+  double const sub = number_in("subStatusCode");
+  error why{errc::not_attempted, "operation ", number,
+            ": another operation of the same batch failed"};
+  if (made.status != 424) {
+    why =
+        error{errc_of(made.status, static_cast<std::uint16_t>(sub > 0 && sub < 65'536 ? sub : 0))};
+    why.text.append("operation ", number, ": ", meaning_of(why.code));
+  }
+  why.wire.status = made.status;
+  if (sub > 0 && sub < 65'536) why.wire.substatus = static_cast<std::uint16_t>(sub);
+  return unexpected{why};
+}
+
+// ---- what the service says of definitions ------------------------------------------------------
+
+// Whether the reason may be that the definition which is known has become another one.
+inline bool may_be_redefined(error const& why) {
+  return why.wire.status != 0 &&
+         (why.code == errc::container_changed || why.code == errc::key_mismatch);
+}
+
+// As the service takes it: never empty, which some refuse, and "00" is the same place.
+template <class Range>
+epk_range epk_range_of(Range const& range) {
+  epk_range made{std::string{std::string_view{range.lower().to_hex()}},
+                 std::string{std::string_view{range.upper().to_hex()}}};
+  if (made.lower.empty()) made.lower = "00";
+  return made;
+}
+
+template <class Scheme>
+result<Scheme> scheme_in(container_properties const& known) {
+  if constexpr (std::same_as<Scheme, any_scheme>) {
+    return known.scheme;
+  } else {
+    if (known.scheme.scheme() == any_scheme{Scheme{}}.scheme()) return Scheme{};
+    return fail(errc::scheme_mismatch, "the container is hashed by ", known.scheme.name(), ", not ",
+                any_scheme{Scheme{}}.name());
+  }
+}
+
+// All members may be called from any thread; coroutines share what they are about.
+template <service_scheme Scheme>
+class open_container : public std::enable_shared_from_this<open_container<Scheme>> {
+  struct only_here {};
+
+ public:
+  using token_type = token_of_scheme<Scheme>;
+  using range_type = token_range<token_type>;
+  using pointer = std::shared_ptr<open_container>;
+  using properties_pointer = std::shared_ptr<container_properties const>;
+  using routing_pointer = std::shared_ptr<routing<Scheme> const>;
+
+  open_container(only_here, service_door door, container_address address, container_options options,
+                 container_properties known, Scheme scheme)
+      : door_{door},
+        address_{std::move(address)},
+        options_{options},
+        scheme_{std::move(scheme)},
+        container_{known.resource_id},
+        properties_{std::make_shared<container_properties const>(std::move(known))} {}
+
+  static task<result<pointer>> opened(service_door door, container_address address,
+                                      container_options options) {
+    expects(options.reads_at_once > 0, "a container reads one document at a time at least");
+    auto asking = door.send(read_container(address), answer_judge::by_service);
+    auto const answer = co_await std::move(asking);
+    if (!answer) co_return unexpected{answer.error()};
+    auto known = container_in(*answer);
+    if (!known) co_return unexpected{known.error()};
+    auto scheme = scheme_in<Scheme>(*known);
+    if (!scheme) co_return unexpected{scheme.error()};
+    co_return std::make_shared<open_container>(only_here{}, door, std::move(address), options,
+                                               *std::move(known), *std::move(scheme));
+  }
+
+  Scheme const& scheme() const noexcept { return scheme_; }
+  std::string const& container() const noexcept { return container_; }
+  container_address const& address() const noexcept { return address_; }
+  container_options const& options() const noexcept { return options_; }
+  properties_pointer properties() const {
+    std::lock_guard const lock{mutex_};
+    return properties_;
+  }
+  std::string session_token() const {
+    std::lock_guard const lock{mutex_};
+    return tokens_.to_text();
+  }
+
+  // Asks, remembers what the session has seen, and gives errors as errors.
+  task<result<response>> ask(service_request what, answer_judge judge) {
+    auto const self = this->shared_from_this();
+    auto asking = door_.send(std::move(what), judge);
+    auto answer = co_await std::move(asking);
+    if (!answer) co_return answer;
+    auto const why = judging{judge}(*answer);
+    if (options_.keeps_session && shows_progress(*answer)) remember(*answer);
+    if (why) co_return unexpected{*why};
+    co_return answer;
+  }
+
+  // Reads the definition again, because of this error, unless somebody else has done so since
+  // `known`. Fails by the error itself where nothing has changed that could mend it.
+  task<result<void>> refreshed(properties_pointer known, error why) {
+    auto const self = this->shared_from_this();
+    if (properties() != known) co_return {};
+    auto asking = door_.send(read_container(address_), answer_judge::by_service);
+    auto const answer = co_await std::move(asking);
+    if (!answer) co_return unexpected{answer.error()};
+    auto now = container_in(*answer);
+    if (!now) co_return unexpected{now.error()};
+    if (auto const same = scheme_in<Scheme>(*now); !same) co_return unexpected{same.error()};
+    if (now->scheme != known->scheme)
+      co_return fail(errc::scheme_mismatch, "the container was made anew, and is hashed by ",
+                     now->scheme.name(), " now: open it again");
+    if (*now == *known && why.code == errc::key_mismatch) co_return unexpected{why};
+    std::lock_guard const lock{mutex_};
+    if (now->resource_id != properties_->resource_id) {
+      tokens_.clear();
+      parents_.clear();
+      routing_.reset();
+    }
+    properties_ = std::make_shared<container_properties const>(*std::move(now));
+    co_return {};
+  }
+
+  // ---- partitions ------------------------------------------------------------------------------
+
+  task<result<partition_page<token_type>>> partitions_since(std::string known) {
+    auto const self = this->shared_from_this();
+    auto asking = ask(read_partitions(address_, known), answer_judge::by_service);
+    auto const answer = co_await std::move(asking);
+    if (!answer) co_return unexpected{answer.error()};
+    auto page = partitions_in(scheme_, *answer);
+    if (!page) co_return page;
+    std::lock_guard const lock{mutex_};
+    for (auto const& one : page->partitions) parents_.insert_or_assign(one.id, one.parents);
+    co_return page;
+  }
+
+  // Who owns what, as far as it is known here; where nothing is, or what is known is not relied
+  // upon any more, the service is asked.
+  task<result<routing_pointer>> routed(routing_pointer stale = nullptr) {
+    auto const self = this->shared_from_this();
+    auto const seen = routing_known();
+    if (seen != nullptr && seen != stale) co_return seen;
+    auto refresh = seen ? routing_refresh<Scheme>{seen} : routing_refresh<Scheme>{scheme_};
+    while (refresh.wants_page()) {
+      auto asking = partitions_since(refresh.version());
+      auto page = co_await std::move(asking);
+      if (!page) co_return unexpected{page.error()};
+      refresh.take(*std::move(page));
+    }
+    if (refresh.outcome()) {
+      std::lock_guard const lock{mutex_};
+      routing_ = *refresh.outcome();
+    }
+    co_return refresh.outcome();
+  }
+
+  // The one partition that a range lies in. Errors: `range_gone` where there is none.
+  task<result<partition<token_type>>> owner_of(range_type range) {
+    auto const self = this->shared_from_this();
+    routing_pointer stale;
+    for (int i = 0; i < 2; ++i) {
+      auto routing = routed(stale);
+      auto const now = co_await std::move(routing);
+      if (!now) co_return unexpected{now.error()};
+      auto const& owner = (*now)->at(range.lower());
+      if (owner.range.contains(range)) co_return owner;
+      stale = *now;
+    }
+    error why{errc::range_gone, "the range lies in more partitions than one"};
+    why.wire.status = 410;
+    why.wire.substatus = substatus::range_gone;
+    co_return unexpected{why};
+  }
+
+  // ---- the session -----------------------------------------------------------------------------
+
+  // What a read of a key is to show; nothing where nothing was seen.
+  task<std::string> session_for(partition_key key) {
+    auto const self = this->shared_from_this();
+    if (!has_session()) co_return std::string{};
+    auto routing = routed();
+    auto const now = co_await std::move(routing);
+    // Of all partitions, where it is not known which one it is.
+    if (!now) co_return session_token();
+    auto const token = token_of(scheme_, key);
+    if constexpr (std::same_as<decltype(token), token_type const>) {
+      co_return session_for_partition((*now)->at(token).id);
+    } else {
+      if (!token) co_return session_token();
+      co_return session_for_partition((*now)->at(*token).id);
+    }
+  }
+  std::string session_for_partition(std::string_view id) const {
+    std::lock_guard const lock{mutex_};
+    if (!options_.keeps_session || tokens_.empty()) return {};
+    std::vector<std::string> const* parents = nullptr;
+    if (auto const found = parents_.find(id); found != parents_.end()) parents = &found->second;
+    static std::vector<std::string> const none;
+    auto const token = tokens_.token_for(id, parents != nullptr ? *parents : none);
+    return token ? *token : std::string{};
+  }
+
+ private:
+  // Whether its session token tells of something that was seen.
+  static bool shows_progress(response const& answer) {
+    if (answer.status < 400) return true;
+    bool const is_behind =
+        answer.status == 404 && details_of(answer).substatus == substatus::session_not_available;
+    return !is_behind && (answer.status == 404 || answer.status == 409 || answer.status == 412);
+  }
+  // One that cannot be read, or merged with what is known, promises nothing.
+  void remember(response const& answer) {
+    auto const token = answer.headers.find("x-ms-session-token");
+    if (!token || token->empty()) return;
+    std::lock_guard const lock{mutex_};
+    static_cast<void>(tokens_.take(*token));
+  }
+  bool has_session() const {
+    std::lock_guard const lock{mutex_};
+    return options_.keeps_session && !tokens_.empty();
+  }
+  routing_pointer routing_known() const {
+    std::lock_guard const lock{mutex_};
+    return routing_;
+  }
+
+  service_door door_;
+  container_address address_;
+  container_options options_;
+  Scheme scheme_;
+  std::string container_;
+  mutable std::mutex mutex_{};  // of what follows
+  properties_pointer properties_;
+  routing_pointer routing_{};
+  std::map<std::string, std::vector<std::string>, std::less<>> parents_{};
+  session_tokens tokens_{};
+};
+
+}  // namespace detail
+
+}  // namespace keyspan::cosmos
