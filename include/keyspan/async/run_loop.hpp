@@ -15,7 +15,9 @@
 
 namespace keyspan {
 
-class steady_loop;
+namespace detail {
+struct loop_door;
+}
 
 /// A queue of coroutines that want to go on, first in, first out. It has no thread: they go on in
 /// who calls `run` or `complete`. All members may be called from any thread, and from what runs in
@@ -87,7 +89,7 @@ class run_loop {
   }
 
  private:
-  friend steady_loop;
+  friend detail::loop_door;
 
   struct nothing_ahead {
     void operator()(std::unique_lock<std::mutex>&) const noexcept {}
@@ -99,7 +101,7 @@ class run_loop {
       // Told in the lock: as soon as it is left, the loop may be gone.
       std::lock_guard const lock{loop.mutex_};
       has_come = true;
-      loop.changed_.notify_all();
+      loop.wake();
     }
     run_loop& loop;
     bool has_come = false;
@@ -135,9 +137,20 @@ class run_loop {
   // Under the lock: takes the first out of the queue.
   std::coroutine_handle<> taken() noexcept;
 
+  // Under the lock, where whoever runs the loop may have something to do.
+  void wake() noexcept {
+    if (wake_elsewhere_ == nullptr) {
+      changed_.notify_all();
+    } else {
+      wake_elsewhere_(sleeper_);
+    }
+  }
+
   std::mutex mutex_{};
   std::condition_variable changed_{};
   detail::wait_link queue_{};
+  void (*wake_elsewhere_)(void*) noexcept = nullptr;
+  void* sleeper_ = nullptr;
 };
 
 class run_loop::waiter : private detail::wait_link {
@@ -152,16 +165,22 @@ class run_loop::waiter : private detail::wait_link {
 
   bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<> suspended) noexcept {
-    goes_on_ = suspended;
-    is_suspended_ = true;
     std::lock_guard const lock{loop_.mutex_};
-    join_behind(*loop_.queue_.before);
-    loop_.changed_.notify_all();
+    queue(suspended);
   }
   void await_resume() noexcept { is_suspended_ = false; }
 
  private:
   friend run_loop;
+  friend detail::loop_door;
+
+  // Under the lock.
+  void queue(std::coroutine_handle<> suspended) noexcept {
+    goes_on_ = suspended;
+    is_suspended_ = true;
+    join_behind(*loop_.queue_.before);
+    loop_.wake();
+  }
 
   run_loop& loop_;
   bool is_suspended_ = false;
@@ -178,6 +197,38 @@ inline std::coroutine_handle<> run_loop::taken() noexcept {
   first.leave();
   return first.goes_on_;
 }
+
+namespace detail {
+
+// For loops that are more than a queue: they wait for moments, for sockets, and sleep there.
+struct loop_door {
+  using waiter = run_loop::waiter;
+
+  static std::mutex& mutex_of(run_loop& loop) noexcept { return loop.mutex_; }
+  static std::condition_variable& changed(run_loop& loop) noexcept { return loop.changed_; }
+
+  // Under the lock: whether somebody is queued.
+  static bool is_anybody_queued(run_loop const& loop) noexcept { return !loop.queue_.is_alone(); }
+  // Under the lock: who has said before where it goes on does so, behind all that are queued.
+  static void queue(waiter& who, std::coroutine_handle<> suspended) noexcept {
+    who.queue(suspended);
+  }
+
+  // `wake` is called, under the lock, instead of telling those who wait for `changed`. Before the
+  // loop is used.
+  static void sleep_elsewhere(run_loop& loop, void (*wake)(void*) noexcept,
+                              void* sleeper) noexcept {
+    loop.wake_elsewhere_ = wake;
+    loop.sleeper_ = sleeper;
+  }
+
+  template <class A, class Ahead, class Idle>
+  static returned<await_result<A>> completed(run_loop& loop, A&& a, Ahead ahead, Idle idle) {
+    return loop.completed(static_cast<A&&>(a), ahead, idle);
+  }
+};
+
+}  // namespace detail
 
 static_assert(awaitable_of<run_loop::turn, void>);
 

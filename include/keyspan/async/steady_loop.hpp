@@ -74,9 +74,10 @@ class steady_loop {
     auto const sleep = [this](std::unique_lock<std::mutex>& lock) {
       // In pieces: some systems cannot wait for ever when they are given a moment.
       auto const longest = instant_after(now(), std::chrono::hours{1});
-      turns_.changed_.wait_until(lock, (std::min)(waits_.next().value_or(longest), longest));
+      detail::loop_door::changed(turns_).wait_until(
+          lock, (std::min)(waits_.next().value_or(longest), longest));
     };
-    return turns_.completed(static_cast<A&&>(a), queue_who_is_due, sleep);
+    return detail::loop_door::completed(turns_, static_cast<A&&>(a), queue_who_is_due, sleep);
   }
 
  private:
