@@ -99,7 +99,11 @@ class cosmos_service {
   keyspan::ready<result<response>> send(request const& what) {
     if (auto const why = keyspan::refusal_of(what, std::chrono::steady_clock::now()))
       return {result<response>{keyspan::unexpected{*why}}};
-    return {result<response>{answer(what)}};
+    auto made = answer(what);
+    std::string_view host{options_.endpoint};
+    if (auto const scheme = host.find("//"); scheme != host.npos) host.remove_prefix(scheme + 2);
+    made.endpoint = keyspan::inline_text<80>{host.substr(0, host.find('/'))};
+    return {result<response>{std::move(made)}};
   }
 
   /// How many bytes all documents take, about.
@@ -130,12 +134,12 @@ class cosmos_service {
       return refused(is_known_kind((*path)[0]) ? 501 : 404, "this server does not serve that");
     if (path->size() <= 2) return databases(asked, *path);
     auto const found = databases_.find((*path)[1]);
-    if (found == databases_.end()) return no_such("database");
+    if (found == databases_.end()) return no_such("database", 1003);
     if ((*path)[2] != "colls")
       return refused(is_known_kind((*path)[2]) ? 501 : 404, "this server does not serve that");
     if (path->size() <= 4) return containers(asked, *path, found->second);
     auto const container = found->second.containers.find((*path)[3]);
-    if (container == found->second.containers.end()) return no_such("container");
+    if (container == found->second.containers.end()) return no_such("container", 1003);
     return in_container(asked, *path, *container->second);
   }
 
@@ -163,9 +167,9 @@ class cosmos_service {
       return refused(501, "this server makes no patches: read, change and replace");
     return refused(405, "the resource does not know this method");
   }
-  static response no_such(std::string_view what) {
+  static response no_such(std::string_view what, std::uint16_t substatus = 0) {
     std::string message{"Resource Not Found: there is no such "};
-    return refused(404, message.append(what), 1003);
+    return refused(404, message.append(what), substatus);
   }
   static bool is_known_kind(std::string_view name) {
     constexpr std::string_view names[]{
@@ -455,10 +459,7 @@ class cosmos_service {
     response const own =
         answered(200, "{" + settings.members + ",\"_rid\":\"" + rid_of(settings.rid) + "\"}");
     auto properties = keyspan::cosmos::container_in(own);
-    if (!properties) {
-      response no = refused(400, properties.error().text);
-      return no;
-    }
+    if (!properties) return refused(400, properties.error().text);
     if (properties->paths.size() == 0) return refused(400, "a partition key has one path at least");
     settings.properties = *std::move(properties);
     settings.database_rid = rid_of(in.rid);
@@ -500,7 +501,7 @@ class cosmos_service {
         if (!path.query.starts_with("at=")) return refused(400, "a split is told at=EPK alone");
         token = std::string_view{path.query}.substr(3);
       }
-      if (container.documents().partitions().size() >= most_ranges)
+      if (container.partition_count() >= most_ranges)
         return refused(403, "the container has as many partition key ranges as it may have");
       return container.split(path[6], token);
     }

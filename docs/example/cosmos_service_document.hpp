@@ -235,8 +235,9 @@ inline std::int64_t seconds_of(keyspan::wall_time at) {
 
 /// What an answer shows of a container when it shows a document.
 struct document_owner {
-  std::vector<std::uint32_t> rid{};  ///< the numbers of the container's resource id
-  std::string self{};                ///< "dbs/…/colls/…/"
+  std::vector<std::uint32_t> rid{};      ///< the numbers of the container's resource id
+  std::string self{};                    ///< "dbs/…/colls/…/"
+  std::vector<std::string> key_names{};  ///< what the paths of its key are called
 
   std::string rid_of_document(std::uint64_t number) const {
     std::vector<std::uint32_t> parts{rid};
@@ -245,6 +246,16 @@ struct document_owner {
     return rid_of(parts);
   }
 };
+
+inline std::vector<std::string> names_of(keyspan::key_paths const& paths) {
+  std::vector<std::string> made;
+  for (auto const& path : paths) {
+    std::string name;
+    for (std::string_view const part : path) name.append(name.empty() ? "" : "/").append(part);
+    made.push_back(std::move(name));
+  }
+  return made;
+}
 
 /// Adds the text of a document, with what the service writes into it; the position in a feed where
 /// there is one.
@@ -267,9 +278,9 @@ inline std::string text_of(stored_document const& one, document_owner const& own
   return made;
 }
 
-/// Adds a change of a feed of all versions. `names` are what the paths of the key are called.
+/// Adds a change of a feed of all versions.
 inline void append_change(std::string& to, keyspan::change<document> const& one,
-                          document_owner const& owner, std::vector<std::string> const& names) {
+                          document_owner const& owner) {
   using kind = keyspan::change_kind;
   bool const is_gone = one.kind == kind::removed || one.kind == kind::expired;
   stored_document const& before = is_gone ? one.item : one.before;
@@ -292,9 +303,9 @@ inline void append_change(std::string& to, keyspan::change<document> const& one,
   to.append(",\"id\":");
   append_json(to, one.item->id);
   to.append(",\"partitionKey\":{");
-  for (std::size_t i = 0; i < names.size(); ++i) {
+  for (std::size_t i = 0; i < owner.key_names.size(); ++i) {
     if (i != 0) to.push_back(',');
-    append_json(to, names[i]);
+    append_json(to, owner.key_names[i]);
     to.push_back(':');
     keyspan::key_value const& value = one.item->key[i];
     to.append(value.to_text());

@@ -108,9 +108,8 @@ inline response refused(std::uint16_t status, std::string_view message,
   return made;
 }
 
-/// The status of an error that names none.
+/// The status that an error is told with.
 constexpr std::uint16_t status_of(error const& why) {
-  if (why.wire.status != 0) return why.wire.status;
   switch (why.code) {
     case errc::not_found:
     case errc::unknown_range:
@@ -125,8 +124,10 @@ constexpr std::uint16_t status_of(error const& why) {
       return 413;
     case errc::throttled:
       return 429;
+    case errc::position_lost:
+      return 400;  // to come again would not help
     default:
-      return 400;
+      return why.wire.status != 0 ? why.wire.status : std::uint16_t{400};
   }
 }
 /// The substatus of an error; a key that does not fit has one that only the service knows.
@@ -136,7 +137,14 @@ constexpr std::uint16_t substatus_of(error const& why) {
 }
 /// An answer that says what error there was.
 inline response refused(error const& why) {
-  response made = refused(status_of(why), why.text, substatus_of(why));
+  std::string message{why.text.view()};
+  if (why.position.line != 0)
+    message.append(" (line ")
+        .append(std::to_string(why.position.line))
+        .append(", column ")
+        .append(std::to_string(why.position.column))
+        .append(")");
+  response made = refused(status_of(why), message, substatus_of(why));
   if (why.code == errc::throttled)
     made.headers.set("x-ms-retry-after-ms", std::to_string(why.wire.retry_after_ms));
   made.charge = why.wire.charge;
