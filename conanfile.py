@@ -53,7 +53,7 @@ class KeyspanConan(ConanFile):
         if self.options.with_cosmos:
             self.requires("nlohmann_json/[>=3.11 <4]")
         if self.options.with_curl:
-            self.requires("libcurl/[>=7.78 <9]")
+            self.requires("libcurl/[>=7.80 <9]")
         if self.options.with_asio:
             self.requires("openssl/[>=1.1 <4]")
 
@@ -67,7 +67,7 @@ class KeyspanConan(ConanFile):
             if not self.options.with_cosmos:
                 self.test_requires("nlohmann_json/[>=3.11 <4]")
             if not self.options.with_curl:
-                self.test_requires("libcurl/[>=7.78 <9]")
+                self.test_requires("libcurl/[>=7.80 <9]")
             if not self.options.with_asio:
                 self.test_requires("openssl/[>=1.1 <4]")
 

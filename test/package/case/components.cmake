@@ -25,7 +25,7 @@ set(package_of_cosmos nlohmann_json)
 set(package_of_curl CURL)
 set(package_of_asio OpenSSL)
 set(library_of_cosmos nlohmann_json::nlohmann_json)
-set(library_of_curl CURL::libcurl)
+set(library_of_curl "CURL::libcurl 7.80")
 set(library_of_asio OpenSSL::SSL)
 foreach(component IN ITEMS cosmos curl asio)
   set(lacking ${ask} -B ${OUT}/build/${component} -D KEYSPAN_LANGUAGES=CXX
@@ -47,10 +47,10 @@ foreach(component IN ITEMS cosmos curl asio)
 endforeach()
 
 # What was found for this build is used, from an install and from a folder.
-list(JOIN components "," used)
-consume(find_package -isystem ${PREFIX}/include -D CMAKE_PREFIX_PATH=${PREFIX} -D KEYSPAN_COMPONENTS=${used})
-consume(subdirectory -I ${TREE}/include -D KEYSPAN_TREE=${TREE} -D KEYSPAN_COMPONENTS=${used})
 if("cosmos" IN_LIST components AND "curl" IN_LIST components)
   consume(find_package_components -isystem ${PREFIX}/include -D CMAKE_PREFIX_PATH=${PREFIX}
-          -D KEYSPAN_COMPONENTS=curl)
+          -D KEYSPAN_COMPONENTS=cosmos,curl)
+endif()
+if("asio" IN_LIST components)
+  consume(subdirectory -I ${TREE}/include -D KEYSPAN_TREE=${TREE} -D KEYSPAN_COMPONENTS=asio)
 endif()
