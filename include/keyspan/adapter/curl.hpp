@@ -293,7 +293,12 @@ class curl_transfer {
     std::size_t const colon = line.find(':');
     if (colon == std::string_view::npos || colon == 0) return end_for(cause::odd_header);
     last_name = line.substr(0, colon);
-    into.headers.add(last_name, without_blanks(line.substr(colon + 1)));
+    std::string_view const value = without_blanks(line.substr(colon + 1));
+    // Two lengths: what one reads as a body, another takes for the next answer.
+    if (is_same_name(last_name, "content-length") &&
+        into.headers.find(last_name).value_or(value) != value)
+      return end_for(cause::odd_header);
+    into.headers.add(last_name, value);
     return true;
   }
 
@@ -504,7 +509,7 @@ inline error curl_transfer::failure(curl_handle const& with, CURLcode code) cons
       return error{errc::too_large, "the headers of the answer have more than ",
                    of->options.largest_header, " bytes"};
     case cause::odd_header:
-      return error{errc::bad_response, "the answer has a line among its headers that is none"};
+      return error{errc::bad_response, "the answer has a header that is none, or two lengths"};
     case cause::memory:
       return error{errc::too_large, "there is no memory for the answer"};
     case cause::repetition:
