@@ -30,6 +30,7 @@ using keyspan::cosmos::credential;
 using keyspan::cosmos::http_date;
 using keyspan::cosmos::master_key;
 using keyspan::cosmos::path_name_of;
+using keyspan::cosmos::percent_decoded;
 using keyspan::cosmos::percent_encoded;
 using keyspan::cosmos::resource;
 using keyspan::cosmos::resource_token;
@@ -112,6 +113,14 @@ TEST_CASE("text is percent-encoded but for what may stand everywhere") {
   CHECK(percent_encoded("a b/c?d#e%") == "a%20b%2Fc%3Fd%23e%25");
   CHECK(percent_encoded("\u00e9") == "%C3%A9");
   CHECK(percent_encoded(std::string_view{"\0", 1}) == "%00");
+  CHECK(percent_decoded("a%20b%2fc%3F") == "a b/c?");
+  CHECK(percent_decoded("").value().empty());
+  for (std::string_view const bad : {"%", "a%2", "%2g", "%%20", "%-1"}) {
+    auto const read = percent_decoded(bad);
+    REQUIRE_FALSE(read);
+    CHECK(read.error().code == errc::malformed);
+    CHECK(read.error().position.offset == bad.find('%'));
+  }
 }
 
 TEST_CASE("a request is authorized with its date, once, by whatever there is") {

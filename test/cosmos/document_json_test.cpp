@@ -94,8 +94,16 @@ TEST_CASE("a struct is an object of its members") {
 }
 
 TEST_CASE("members are there and back what they were") {
-  everything const one{"e", true, -128, ~std::uint64_t{0}, 0.1, {"c", 5}, {{"d"}, {"e", 6}},
-                       {true, false}, place{"w"}, {{"x", {1, 2}}}};
+  everything const one{"e",
+                       true,
+                       -128,
+                       ~std::uint64_t{0},
+                       0.1,
+                       {"c", 5},
+                       {{"d"}, {"e", 6}},
+                       {true, false},
+                       place{"w"},
+                       {{"x", {1, 2}}}};
   auto const again = document_from<everything>(json_from(text_for(one)).value());
   REQUIRE(again);
   CHECK(*again == one);

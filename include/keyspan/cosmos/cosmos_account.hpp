@@ -45,6 +45,25 @@ struct account_options {
   std::function<wall_time()> now{};
 };
 
+namespace detail {
+
+inline void hide(std::string& text, std::string_view secret) {
+  if (secret.empty()) return;
+  for (auto at = text.find(secret); at != text.npos; at = text.find(secret, at + 3))
+    text.replace(at, secret.size(), "***");
+}
+// As it was sent, and what that stands for.
+inline void hide_credential(std::string& text, std::string_view authorization) {
+  hide(text, authorization);
+  auto const plain = percent_decoded(authorization);
+  if (!plain) return;
+  hide(text, *plain);
+  // The part that is secret, without the words in front of it.
+  if (auto const at = plain->find("sig="); at != plain->npos) hide(text, plain->substr(at + 4));
+}
+
+}  // namespace detail
+
 /// An account behind an endpoint. What it is asked is signed anew at each attempt, and repeated as
 /// `retrying` does: this is the one owner of repetitions, so the transport below sends once.
 ///
@@ -103,7 +122,12 @@ class cosmos_account {
     task<result<response>> send(request what) {
       account_.sign(what, about_, link_);
       auto&& asked = account_.to_->send(what);
-      co_return co_await std::forward<decltype(asked)>(asked);
+      result<response> answer = co_await std::forward<decltype(asked)>(asked);
+      // Errors are read from such bodies, and somebody on the way may repeat what he was sent.
+      if (answer && answer->status >= 400)
+        if (auto const secret = what.headers.find("authorization"))
+          detail::hide_credential(answer->body, *secret);
+      co_return answer;
     }
 
    private:

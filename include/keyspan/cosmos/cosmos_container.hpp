@@ -608,6 +608,8 @@ class cosmos_container {
         partition = std::move(owner->id);
         is_whole = owner->range == range;
       }
+      if (auto const good = at->check_owner(partition, range); !good)
+        co_return unexpected{good.error()};
       target.partition = partition;
       if (!is_whole) target.part = detail::epk_range_of(range);
     }

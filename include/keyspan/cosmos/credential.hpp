@@ -5,6 +5,7 @@
 #pragma once
 
 #include <keyspan/core/base64.hpp>
+#include <keyspan/core/bytes.hpp>
 #include <keyspan/core/contract.hpp>
 #include <keyspan/core/error.hpp>
 #include <keyspan/core/result.hpp>
@@ -89,6 +90,27 @@ constexpr std::string_view path_name_of(resource what) {
     } else {
       made.append({'%', digits[byte >> 4], digits[byte & 15]});
     }
+  }
+  return made;
+}
+
+/// The text that stands behind its %XX. Errors: `malformed` for a '%' without two digits.
+[[nodiscard]] inline result<std::string> percent_decoded(std::string_view text) {
+  std::string made;
+  made.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      made.push_back(text[i]);
+      continue;
+    }
+    unsigned char byte = 0;
+    if (!decode_hex(text.substr(i + 1, 2), std::span{&byte, 1}) || text.size() - i < 3) {
+      auto const offset = static_cast<std::uint32_t>(i);
+      return unexpected{error{errc::malformed, "two hexadecimal digits follow a '%'"}.at(
+          {.line = 1, .column = offset + 1, .offset = offset})};
+    }
+    made.push_back(static_cast<char>(byte));
+    i += 2;
   }
   return made;
 }

@@ -37,6 +37,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -361,7 +362,7 @@ class open_container : public std::enable_shared_from_this<open_container<Scheme
     std::lock_guard const lock{mutex_};
     if (now->resource_id != properties_->resource_id) {
       tokens_.clear();
-      parents_.clear();
+      listed_.clear();
       routing_.reset();
     }
     properties_ = std::make_shared<container_properties const>(*std::move(now));
@@ -378,7 +379,7 @@ class open_container : public std::enable_shared_from_this<open_container<Scheme
     auto page = partitions_in(scheme_, *answer);
     if (!page) co_return page;
     std::lock_guard const lock{mutex_};
-    for (auto const& one : page->partitions) parents_.insert_or_assign(one.id, one.parents);
+    for (auto const& one : page->partitions) listed_.insert_or_assign(one.id, one);
     co_return page;
   }
 
@@ -414,10 +415,15 @@ class open_container : public std::enable_shared_from_this<open_container<Scheme
       if (owner.range.contains(range)) co_return owner;
       stale = *now;
     }
-    error why{errc::range_gone, "the range lies in more partitions than one"};
-    why.wire.status = 410;
-    why.wire.substatus = substatus::range_gone;
-    co_return unexpected{why};
+    co_return unexpected{gone()};
+  }
+  // Whether a range lies in a partition, as far as it is known here: the service itself would give
+  // the part of it that does. Errors: `range_gone`.
+  result<void> check_owner(std::string_view id, range_type const& range) const {
+    std::lock_guard const lock{mutex_};
+    auto const found = listed_.find(id);
+    if (found == listed_.end() || found->second.range.contains(range)) return {};
+    return unexpected{gone()};
   }
 
   // ---- the session -----------------------------------------------------------------------------
@@ -442,13 +448,21 @@ class open_container : public std::enable_shared_from_this<open_container<Scheme
     std::lock_guard const lock{mutex_};
     if (!options_.keeps_session || tokens_.empty()) return {};
     std::vector<std::string> const* parents = nullptr;
-    if (auto const found = parents_.find(id); found != parents_.end()) parents = &found->second;
+    if (auto const found = listed_.find(id); found != listed_.end())
+      parents = &found->second.parents;
     static std::vector<std::string> const none;
     auto const token = tokens_.token_for(id, parents != nullptr ? *parents : none);
     return token ? *token : std::string{};
   }
 
  private:
+  // As the service says it.
+  static error gone() {
+    error why{errc::range_gone, "the range lies in more partitions than one"};
+    why.wire.status = 410;
+    why.wire.substatus = substatus::range_gone;
+    return why;
+  }
   // Whether its session token tells of something that was seen.
   static bool shows_progress(response const& answer) {
     if (answer.status < 400) return true;
@@ -480,7 +494,8 @@ class open_container : public std::enable_shared_from_this<open_container<Scheme
   mutable std::mutex mutex_{};  // of what follows
   properties_pointer properties_;
   routing_pointer routing_{};
-  std::map<std::string, std::vector<std::string>, std::less<>> parents_{};
+  // Every partition that was listed once, also those that are gone by now.
+  std::map<std::string, partition<token_type>, std::less<>> listed_{};
   session_tokens tokens_{};
 };
 

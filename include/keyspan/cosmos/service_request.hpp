@@ -19,6 +19,7 @@
 #include <keyspan/key/partition_key.hpp>
 #include <keyspan/transport/message.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -124,6 +125,13 @@ inline void add_target(request& to, page_target const& at) {
   to.headers.add("x-ms-read-key-type", "EffectivePartitionKeyRange");
   to.headers.add("x-ms-start-epk", at.part->lower);
   to.headers.add("x-ms-end-epk", at.part->upper);
+}
+// Nothing was changed before the first of these, and nothing will be behind the last one.
+inline wall_time told_moment(wall_time at) {
+  using namespace std::chrono;
+  constexpr wall_time first = sys_days{year{1970} / January / 1};
+  constexpr wall_time last = sys_days{year{9999} / December / 31};
+  return std::clamp(at, first, last);
 }
 inline void add_page(request& to, page_options const& how) {
   to.headers.add("x-ms-max-item-count", how.most == 0 ? "-1" : std::to_string(how.most));
@@ -257,7 +265,7 @@ inline service_request write_of(container_address const& to, std::string_view me
   if (is_full) headers.add("x-ms-cosmos-changefeed-wire-format-version", detail::changes_version);
   // The moment goes along with every page: behind a merge the log is no longer in its order.
   if (behind.start() == start_kind::time)
-    headers.add("if-modified-since", http_date(behind.time()));
+    headers.add("if-modified-since", http_date(detail::told_moment(behind.time())));
   if (!behind.is_start()) {
     headers.add("if-none-match", behind.text());
   } else if (behind.start() == start_kind::now) {
