@@ -76,39 +76,11 @@ struct curl_options {
 
 namespace detail {
 
-// What all transfers of one transport have in common; they may outlive it.
-struct curl_settings {
-  curl_settings(service_endpoint to, curl_options with)
-      : where{std::move(to)},
-        options{std::move(with)},
-        url{where.to_text()},
-        authority{std::string_view{where.authority()}} {}
-
-  service_endpoint where;
-  curl_options options;
-  std::string url;  // without a slash at its end
-  inline_text<80> authority;
-
-  // An HTTP proxy is told the whole address. Whether there is one by the environment only libcurl
-  // knows; then it puts the target together, as it does with addresses of all kinds.
-  bool may_ask_a_proxy() const noexcept {
-    return !where.is_secure && !(options.proxy && options.proxy->empty());
-  }
-
-  // Of the loop's thread alone.
-  std::size_t under_way = 0;
-  wait_link waiting{};  // for one of those that are under way to end
-};
-
 class curl_transfer;
 class curl_engine;
+struct curl_settings;
 
-struct curl_link : wait_link {
-  explicit curl_link(curl_transfer& of_whom) noexcept : of{of_whom} {}
-  curl_transfer& of;
-};
-
-// An easy handle, which is used again and again.
+// An easy handle of one transport, which is used again and again.
 class curl_handle {
  public:
   curl_handle() : easy_{curl_easy_init()} {
@@ -122,12 +94,11 @@ class curl_handle {
   }
 
   CURL* easy() const noexcept { return easy_; }
-  bool is_for(std::shared_ptr<curl_settings> const& of) const noexcept { return settings_ == of; }
 
   curl_transfer& transfer() const noexcept { return *transfer_; }
 
   // Whether there is memory for all of it.
-  bool configure(std::shared_ptr<curl_settings> const& of);
+  bool configure(curl_settings const& of);
   bool prepare(curl_transfer& of);
   // The transfer is over.
   void forget() {
@@ -137,6 +108,9 @@ class curl_handle {
     curl_slist_free_all(std::exchange(headers_, nullptr));
   }
 
+  bool is_about_form_of_proxy() const noexcept {
+    return std::string_view{words_}.starts_with("Unsupported proxy");
+  }
   // libcurl's own words, unless they could repeat a part of an address or of an answer.
   inline_text<120> words_for(CURLcode code) const;
 
@@ -178,8 +152,37 @@ class curl_handle {
   CURL* easy_;
   curl_slist* headers_ = nullptr;
   curl_transfer* transfer_ = nullptr;
-  std::shared_ptr<curl_settings> settings_{};
   char words_[CURL_ERROR_SIZE]{};
+};
+
+// What all transfers of one transport have in common; they may outlive it.
+struct curl_settings {
+  curl_settings(service_endpoint to, curl_options with)
+      : where{std::move(to)},
+        options{std::move(with)},
+        url{where.to_text()},
+        authority{std::string_view{where.authority()}} {}
+
+  service_endpoint where;
+  curl_options options;
+  std::string url;  // without a slash at its end
+  inline_text<80> authority;
+
+  // An HTTP proxy is told the whole address. Whether there is one by the environment only libcurl
+  // knows; then it puts the target together, as it does with addresses of all kinds.
+  bool may_ask_a_proxy() const noexcept {
+    return !where.is_secure && !(options.proxy && options.proxy->empty());
+  }
+
+  // Of the loop's thread alone.
+  std::size_t under_way = 0;
+  wait_link waiting{};  // for one of those that are under way to end
+  std::vector<std::unique_ptr<curl_handle>> idle{};
+};
+
+struct curl_link : wait_link {
+  explicit curl_link(curl_transfer& of_whom) noexcept : of{of_whom} {}
+  curl_transfer& of;
 };
 
 // What a message is made of, so that nobody can put another message into it.
@@ -364,11 +367,8 @@ class curl_transfer {
   std::string last_name{};
 };
 
-inline bool curl_handle::configure(std::shared_ptr<curl_settings> const& of) {
-  if (settings_ == of) return true;
-  if (settings_) curl_easy_reset(easy_);
-  settings_ = nullptr;
-  auto const& options = of->options;
+inline bool curl_handle::configure(curl_settings const& of) {
+  auto const& options = of.options;
   auto const ms = [](std::chrono::milliseconds time) {
     return static_cast<long>((std::min)(time.count(), std::chrono::milliseconds::rep{1} << 30));
   };
@@ -377,12 +377,11 @@ inline bool curl_handle::configure(std::shared_ptr<curl_settings> const& of) {
       set(CURLOPT_PRIVATE, this) && set(CURLOPT_WRITEFUNCTION, &curl_handle::on_body) &&
       set(CURLOPT_WRITEDATA, this) && set(CURLOPT_HEADERFUNCTION, &curl_handle::on_header) &&
       set(CURLOPT_HEADERDATA, this) && set(CURLOPT_PREREQFUNCTION, &curl_handle::on_connected) &&
-      set(CURLOPT_PREREQDATA, this) && set(CURLOPT_BUFFERSIZE, 65'536L) &&
-      set(CURLOPT_TCP_KEEPALIVE, true) && set(CURLOPT_FOLLOWLOCATION, false) &&
-      set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true) &&
+      set(CURLOPT_PREREQDATA, this) && set(CURLOPT_TCP_KEEPALIVE, true) &&
+      set(CURLOPT_FOLLOWLOCATION, false) && set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true) &&
       set(CURLOPT_HEADEROPT, static_cast<long>(CURLHEADER_SEPARATE)) &&
       set(CURLOPT_CONNECTTIMEOUT_MS, ms(options.connect_timeout)) &&
-      set(CURLOPT_USERAGENT, "keyspan/" KEYSPAN_VERSION_STRING) && set(CURLOPT_URL, of->url);
+      set(CURLOPT_USERAGENT, "keyspan/" KEYSPAN_VERSION_STRING) && set(CURLOPT_URL, of.url);
 #if LIBCURL_VERSION_NUM >= 0x075500
   is_set = is_set && set(CURLOPT_PROTOCOLS_STR, "http,https");
 #else
@@ -394,7 +393,7 @@ inline bool curl_handle::configure(std::shared_ptr<curl_settings> const& of) {
 #endif
   if (options.proxy)
     is_set = is_set && set(CURLOPT_PROXY, *options.proxy) && set(CURLOPT_NOPROXY, "");
-  if (of->where.is_secure) {
+  if (of.where.is_secure) {
     is_set = is_set && set(CURLOPT_SSL_VERIFYPEER, options.verify) &&
              set(CURLOPT_SSL_VERIFYHOST, options.verify ? 2L : 0L);
     if (!options.ca_file.empty()) is_set = is_set && set(CURLOPT_CAINFO, options.ca_file);
@@ -404,9 +403,7 @@ inline bool curl_handle::configure(std::shared_ptr<curl_settings> const& of) {
   } else {
     is_set = is_set && set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   }
-  if (of->may_ask_a_proxy()) is_set = is_set && set(CURLOPT_PATH_AS_IS, true);
-  if (is_set) settings_ = of;
-  return is_set;
+  return is_set && (!of.may_ask_a_proxy() || set(CURLOPT_PATH_AS_IS, true));
 }
 
 inline bool curl_handle::prepare(curl_transfer& of) {
@@ -516,6 +513,8 @@ inline error curl_transfer::failure(curl_handle const& with, CURLcode code) cons
     case cause::none:
       break;
   }
+  if (with.is_about_form_of_proxy())
+    return error{errc::invalid_options, "the option proxy has no form that libcurl knows"};
   auto const words = with.words_for(code);
   std::string_view const said = words.view();
   bool const was_sent = has_connected && with.info<long>(CURLINFO_REQUEST_SIZE) > bytes_before;
@@ -554,7 +553,6 @@ class curl_engine {
       take_back(last);
       finish(last, fail(errc::stopped));
     }
-    idle_.clear();
     curl_multi_cleanup(multi_);
   }
 
@@ -687,23 +685,25 @@ class curl_engine {
   }
 
   void launch(curl_transfer& one) {
-    one.handle = handle_for(one.of);
-    if (!one.handle->configure(one.of) || !one.handle->prepare(one) ||
+    one.handle = handle_for(*one.of);
+    if (!one.handle || !one.handle->prepare(one) ||
         curl_multi_add_handle(multi_, one.handle->easy()) != CURLM_OK) {
       one.handle = nullptr;
-      return finish(one, fail(errc::not_connected, "libcurl has refused an option or a transfer"));
+      return finish(one, fail(errc::not_connected, "libcurl has no memory for a transfer"));
     }
     ++one.of->under_way;
     ++running_;
   }
 
-  std::unique_ptr<curl_handle> handle_for(std::shared_ptr<curl_settings> const& of) {
-    if (idle_.empty()) return std::make_unique<curl_handle>();
-    auto const fits = std::find_if(idle_.rbegin(), idle_.rend(),
-                                   [&](auto const& one) { return one->is_for(of); });
-    if (fits != idle_.rend()) std::swap(*fits, idle_.back());
-    auto taken = std::move(idle_.back());
-    idle_.pop_back();
+  static std::unique_ptr<curl_handle> handle_for(curl_settings& of) {
+    std::unique_ptr<curl_handle> taken;
+    if (of.idle.empty()) {
+      taken = std::make_unique<curl_handle>();
+      if (!taken->configure(of)) return nullptr;
+    } else {
+      taken = std::move(of.idle.back());
+      of.idle.pop_back();
+    }
     return taken;
   }
 
@@ -712,9 +712,7 @@ class curl_engine {
     if (!one.handle) return one.place.leave();
     curl_multi_remove_handle(multi_, one.handle->easy());
     one.handle->forget();
-    constexpr std::size_t most_idle = 256;
-    if (idle_.size() < most_idle) idle_.push_back(std::move(one.handle));
-    one.handle = nullptr;
+    one.of->idle.push_back(std::move(one.handle));  // at most as many as are under way at once
     --running_;
     --one.of->under_way;
     if (one.of->waiting.is_alone()) return;
@@ -767,7 +765,6 @@ class curl_engine {
   // Of the loop's thread.
   std::size_t running_ = 0;
   std::set<std::pair<instant, curl_transfer*>> dues_{};  // all that have begun
-  std::vector<std::unique_ptr<curl_handle>> idle_{};
 };
 
 inline void curl_transfer::stopping::operator()() const noexcept { of.engine.stop(of); }
