@@ -96,6 +96,17 @@ TEST_CASE("the example of curl reads as it should") {
   CHECK(server.requests() == 3);
 }
 
+TEST_CASE("threads wait for what a loop on a thread of its own carries") {
+  hostile_server server{hostile::says(hostile::answer("four"), false)};
+  auto const endpoint = at(server);
+  // [region: thread]
+  keyspan::curl_thread runs;
+  keyspan::curl_transport const shop{runs.loop(), endpoint};
+  auto const page = keyspan::sync_wait(shop.send({.target = "/reviews"}));
+  // [end: thread]
+  CHECK(page.value().body == "four");
+}
+
 TEST_CASE("what is carried by libcurl keeps the laws of transports") {
   hostile_server server{hostile::echo()};
   curl_thread runs;

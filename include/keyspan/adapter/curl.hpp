@@ -515,6 +515,8 @@ inline error curl_transfer::failure(curl_handle const& with, CURLcode code) cons
   }
   if (with.is_about_form_of_proxy())
     return error{errc::invalid_options, "the option proxy has no form that libcurl knows"};
+  if (code == CURLE_SSL_CACERT_BADFILE)
+    return error{errc::invalid_options, "the option ca_file names no certificates one can read"};
   auto const words = with.words_for(code);
   std::string_view const said = words.view();
   bool const was_sent = has_connected && with.info<long>(CURLINFO_REQUEST_SIZE) > bytes_before;
