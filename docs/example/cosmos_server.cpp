@@ -117,7 +117,7 @@ class connection : public std::enable_shared_from_this<connection> {
         : why == http::error::header_limit || why == http::error::buffer_overflow
             ? cosmos_server::refused(431, "the headers of the request are too large")
             : cosmos_server::refused(400, "this is no request of HTTP: " + why.message());
-    send(no, 11, false, false);
+    send(no, 11, false);
   }
 
   void answer() {

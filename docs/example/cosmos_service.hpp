@@ -173,8 +173,8 @@ class cosmos_service {
   }
   static bool is_known_kind(std::string_view name) {
     constexpr std::string_view names[]{
-        "dbs",  "colls", "docs",   "pkranges",    "sprocs",    "triggers",
-        "udfs", "users", "offers", "permissions", "conflicts", "clientencryptionkeys"};
+        "sprocs", "triggers",    "udfs",      "users",
+        "offers", "permissions", "conflicts", "clientencryptionkeys"};
     return std::find(std::begin(names), std::end(names), name) != std::end(names);
   }
 

@@ -184,8 +184,7 @@ struct document_form {
   std::shared_ptr<std::size_t> meter{};
 };
 
-/// Reads the text of a document. Errors: those of `json_reader`; `bad_request` for an id or a ttl
-/// that is none; `not_a_key`.
+/// Reads the text of a document. Errors: `bad_request`, also for what is no JSON; `not_a_key`.
 inline result<document> read_document(std::string_view body, document_form const& form) {
   document made;
   std::optional<error> why;
@@ -215,7 +214,10 @@ inline result<document> read_document(std::string_view body, document_form const
         }
       });
   in.finish();
-  if (!in.ok()) return keyspan::unexpected{in.error()};
+  if (!in.ok()) {
+    error const malformed{errc::bad_request, in.error().text};  // too deep a nesting, too
+    return keyspan::unexpected{malformed.at(in.error().position)};
+  }
   if (why) return keyspan::unexpected{*why};
   if (made.id.empty())
     return keyspan::fail(errc::bad_request, "The input content is invalid because the required ",

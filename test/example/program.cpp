@@ -123,6 +123,10 @@ std::string const& program::lines(std::size_t count) {
   return seen_.out;
 }
 
+void program::terminate() {
+  if (child_ > 0) kill(child_, SIGTERM);
+}
+
 outcome program::finish() {
   close_end(in_);
   // Who does not end in time is ended, and has no status then.

@@ -35,6 +35,8 @@ class program {
   /// All that came out so far, once it is this many lines. What is not there within half a minute
   /// is not waited for any longer.
   std::string const& lines(std::size_t count);
+  /// Asks it to end, as an operating system does: SIGTERM.
+  void terminate();
   /// Ends standard input and waits for the end of the program.
   outcome finish();
 
