@@ -116,3 +116,13 @@
 #if __has_include(<nlohmann/json.hpp>)
 #include <nlohmann/json.hpp>
 #endif
+#if __has_include(<curl/curl.h>)
+#include <curl/curl.h>
+#endif
+#if __has_include(<boost/beast.hpp>) && __has_include(<openssl/ssl.h>)
+#include <boost/asio.hpp>
+#include <boost/asio/ssl.hpp>
+#include <boost/beast.hpp>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#endif

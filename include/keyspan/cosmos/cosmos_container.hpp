@@ -208,7 +208,7 @@ class cosmos_container {
     made.is_id = value.is_string() && is_document_id(made.id);
     return made;
   }
-  static result<void> check(container_properties const& known, place const& where) {
+  static result<void> checked(container_properties const& known, place const& where) {
     if (!where.is_id) return detail::no_document_id();
     if (where.key.size() == known.paths.size() || known.is_system_key) return {};
     return fail(errc::key_mismatch, "too ", where.key.size() < known.paths.size() ? "few" : "many",
@@ -317,7 +317,7 @@ class cosmos_container {
 
   static task<result<answer_type>> removed(core_pointer at, place where, write_options options) {
     auto const known = at->properties();
-    if (auto const good = check(*known, where); !good) co_return unexpected{good.error()};
+    if (auto const good = checked(*known, where); !good) co_return unexpected{good.error()};
     document_options const how{.if_match = options.if_match};
     auto what_to_ask = remove_document(at->address(), where.key, where.id, how);
     auto asking = at->ask(std::move(what_to_ask), detail::answer_judge::by_key);
@@ -363,7 +363,7 @@ class cosmos_container {
   static task<result<answer_type>> read_one(core_pointer at, place where, std::string session) {
     for (bool is_again = false;; is_again = true) {
       auto const known = at->properties();
-      if (auto const good = check(*known, where); !good) co_return unexpected{good.error()};
+      if (auto const good = checked(*known, where); !good) co_return unexpected{good.error()};
       if (session.empty()) {
         auto seen = at->session_for(where.key);
         session = co_await std::move(seen);
@@ -550,7 +550,7 @@ class cosmos_container {
     place const where{.key = work.key(), .id = "any", .is_id = true};
     for (int tries = 0;; ++tries) {
       auto const known = at->properties();
-      if (auto const good = check(*known, where); !good) co_return unexpected{good.error()};
+      if (auto const good = checked(*known, where); !good) co_return unexpected{good.error()};
       auto planning = planned(at, work);
       auto plan = co_await std::move(planning);
       if (plan.refused)

@@ -152,7 +152,7 @@ struct known_version {
       made.etag = own->get<std::string>();
     if (auto const at = told.find("_ts"); at != told.end() && at->is_number_unsigned())
       made.changed_at = std::chrono::sys_seconds{
-          std::chrono::seconds{std::min(at->get<std::uint64_t>(), std::uint64_t{1} << 40)}};
+          std::chrono::seconds{(std::min)(at->get<std::uint64_t>(), std::uint64_t{1} << 40)}};
     return checked(std::move(made));
   }
   static result<known_version> checked(known_version made) {
