@@ -17,6 +17,7 @@
 #include <adapter/hostile_server.hpp>
 #include <async/deaths.hpp>
 #include <async/held.hpp>
+#include <support/allocations.hpp>
 #include <support/check.hpp>
 #include <support/contracts.hpp>
 
@@ -24,6 +25,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -434,6 +436,34 @@ TEST_CASE("what is no request of HTTP is refused before anybody is asked") {
     CHECK(got.error().to_text().view().find("esame") == std::string_view::npos);
   }
   CHECK(server.connections() == 0);
+}
+
+TEST_CASE("a transfer that finds no memory ends alone, whichever allocation it is that fails") {
+  hostile_server server{hostile::echo()};
+  curl_loop loop;
+  std::size_t failures = 0;
+  for (std::size_t behind = 0; behind < 60; ++behind) {
+    curl_transport const over{loop, at(server), direct()};
+    auto const what = posted("a body that is longer than what fits into a string itself");
+    auto sends = [](curl_transport::sent one) -> task<result<response>> {
+      result<response> got = co_await std::move(one);
+      co_return got;
+    };
+    auto work = sends(over.send(what));
+    try {
+      test::failing_allocation const fails{behind};
+      auto const got = loop.complete(std::move(work));
+      if (!got) {
+        ++failures;
+        CHECK((got.error().code == errc::not_connected || got.error().code == errc::too_large));
+      }
+    } catch (std::bad_alloc const&) {
+      ++failures;  // before it was begun
+    }
+    REQUIRE(loop.complete(over.send(what)).value().body == what.body);
+  }
+  CHECK(failures > 3);
+  CHECK(failures < 60);
 }
 
 TEST_CASE("a request that is stopped or late while others hold all connections is not sent") {

@@ -592,7 +592,7 @@ class curl_engine {
         take_back(*one);
         finish(*one, stopped());
       } else {
-        start(*one);
+        guarded(*one, &curl_engine::start);
       }
     }
     if (running_ > 0) {
@@ -669,6 +669,20 @@ class curl_engine {
     return false;
   }
 
+  // Where there is no memory to begin one, it is that one which ends.
+  void guarded(curl_transfer& one, void (curl_engine::*step)(curl_transfer&)) {
+#if KEYSPAN_EXCEPTIONS
+    try {
+      (this->*step)(one);
+    } catch (std::bad_alloc const&) {
+      one.handle = nullptr;
+      finish(one, fail(errc::not_connected, "there is no memory for a transfer"));
+    }
+#else
+    (this->*step)(one);
+#endif
+  }
+
   void start(curl_transfer& one) {
     instant const now = std::chrono::steady_clock::now();
     if (auto const refusal = refusal_of(one.what, now)) return finish(one, unexpected{*refusal});
@@ -691,7 +705,7 @@ class curl_engine {
     if (!one.handle || !one.handle->prepare(one) ||
         curl_multi_add_handle(multi_, one.handle->easy()) != CURLM_OK) {
       one.handle = nullptr;
-      return finish(one, fail(errc::not_connected, "libcurl has no memory for a transfer"));
+      return finish(one, fail(errc::not_connected, "there is no memory for a transfer"));
     }
     ++one.of->under_way;
     ++running_;
@@ -700,6 +714,7 @@ class curl_engine {
   static std::unique_ptr<curl_handle> handle_for(curl_settings& of) {
     std::unique_ptr<curl_handle> taken;
     if (of.idle.empty()) {
+      of.idle.reserve(of.under_way + 1);  // so that taking it back needs no memory
       taken = std::make_unique<curl_handle>();
       if (!taken->configure(of)) return nullptr;
     } else {
@@ -720,7 +735,7 @@ class curl_engine {
     if (one.of->waiting.is_alone()) return;
     auto& next = static_cast<curl_link*>(one.of->waiting.after)->of;
     next.place.leave();
-    launch(next);
+    guarded(next, &curl_engine::launch);
   }
 
   void complete(CURL* easy, CURLcode code) {
