@@ -32,8 +32,8 @@
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/error.hpp>
+#include <boost/beast/http/message.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <boost/system/error_code.hpp>
 
 #include <openssl/ssl.h>
@@ -227,10 +227,9 @@ constexpr bool is_value_of_http(std::string_view text) noexcept {
   });
 }
 constexpr bool is_target_of_http(std::string_view text) noexcept {
-  return (text == "*" || text.starts_with('/')) &&
-         std::all_of(text.begin(), text.end(), [](char c) {
+  return (text.starts_with('/')) && std::all_of(text.begin(), text.end(), [](char c) {
            auto const byte = static_cast<unsigned char>(c);
-           return byte > 0x20 && byte != 0x7F;
+           return byte > 0x20 && byte < 0x7F && c != '#';
          });
 }
 
@@ -238,9 +237,12 @@ constexpr bool is_target_of_http(std::string_view text) noexcept {
 // secret.
 inline result<std::string> head_of(request const& what, service_endpoint const& to) {
   if (!is_name_of_http(what.method))
-    return fail(errc::malformed, "a method is made of letters, without blanks and line breaks");
+    return fail(errc::bad_request, "a method has letters, and no blanks");
   if (!is_target_of_http(what.target))
-    return fail(errc::malformed, "a target begins with '/' and has no blanks and line breaks");
+    return fail(errc::bad_request,
+                "a target begins with '/', and has neither blanks nor '#' nor control characters");
+  if (what.method == "HEAD" && !what.body.empty())
+    return fail(errc::bad_request, "a HEAD request has no body");
   std::string head = what.method + ' ' + what.target + " HTTP/1.1\r\n";
   auto const add = [&](std::string_view name, std::string_view value) {
     head.append(name).append(": ").append(value).append("\r\n");
@@ -254,15 +256,15 @@ inline result<std::string> head_of(request const& what, service_endpoint const& 
   std::string const length = std::to_string(what.body.size());
   for (header_field const& field : what.headers) {
     if (!is_name_of_http(field.name))
-      return fail(errc::malformed, "a header's name has a character that no name has");
+      return fail(errc::bad_request, "a header's name has a character that no name has");
     if (!is_value_of_http(field.value))
-      return fail(errc::malformed, "the value of header ", field.name,
+      return fail(errc::bad_request, "the value of header ", field.name,
                   " has a line break or another control character");
-    if (is_same_name(field.name, "Transfer-Encoding"))
-      return fail(errc::unsupported, "a body is sent with its length, without Transfer-Encoding");
+    if (is_same_name(field.name, "Transfer-Encoding") || is_same_name(field.name, "Expect"))
+      return fail(errc::bad_request, "the header ", field.name, " is the transport's own");
     if (is_same_name(field.name, "Content-Length")) {
       if (field.value != length)
-        return fail(errc::malformed, "the header Content-Length is not the length of the body");
+        return fail(errc::bad_request, "the header Content-Length is not the length of the body");
       continue;
     }
     add(field.name, field.value);
@@ -274,6 +276,36 @@ inline result<std::string> head_of(request const& what, service_endpoint const& 
 }
 
 inline constexpr error asio_closed{errc::stopped, "the transport was closed"};
+
+// A body in a string. What is only announced is not believed for ever.
+struct asio_body {
+  using value_type = std::string;
+
+  class reader {
+   public:
+    template <bool IsRequest, class Fields>
+    reader(http::header<IsRequest, Fields>&, std::string& into) : into_{into} {}
+
+    template <class Length>
+    void init(Length const& announced, error_code& ec) {
+      ec = {};
+      constexpr std::uint64_t believed = std::uint64_t{4} << 20;
+      if (announced)
+        into_.reserve(static_cast<std::size_t>((std::min)(std::uint64_t{*announced}, believed)));
+    }
+    template <class Buffers>
+    std::size_t put(Buffers const& buffers, error_code& ec) {
+      ec = {};
+      std::size_t const size = into_.size();
+      into_.resize(size + asio::buffer_size(buffers));
+      return asio::buffer_copy(asio::buffer(into_.data() + size, into_.size() - size), buffers);
+    }
+    void finish(error_code& ec) { ec = {}; }
+
+   private:
+    std::string& into_;
+  };
+};
 
 class asio_pool;
 class asio_connection;
@@ -434,7 +466,7 @@ class asio_connection : public std::enable_shared_from_this<asio_connection> {
   }
 
  private:
-  using parser = http::response_parser<http::string_body>;
+  using parser = http::response_parser<asio_body>;
 
   static constexpr std::size_t most_at_once = std::size_t{32} << 10;
   static constexpr int most_interim_answers = 64;
@@ -611,8 +643,7 @@ class asio_connection : public std::enable_shared_from_this<asio_connection> {
       error_code ec;
       bytes_.consume(parser_->put(bytes_.data(), ec));
       if (ec == http::error::header_limit) return excessive("header");
-      if (ec == http::error::body_limit || ec == http::error::buffer_overflow)
-        return excessive("body");
+      if (ec == http::error::body_limit) return excessive("body");
       if (ec == http::error::need_more) {
         // Lines between the parts of a body have no limit of their own.
         if (bytes_.size() > std::size_t{pool_->options.largest_header} + most_at_once)
@@ -892,9 +923,9 @@ class asio_transport {
   service_endpoint const& endpoint() const noexcept { return pool_->endpoint; }
   asio_options const& options() const noexcept { return pool_->options; }
 
-  /// Errors: as the concept has them; `malformed` and `unsupported` for a request that cannot be
-  /// written down, `too_large` for an answer, `invalid_options` where `ca_file` cannot be read. No
-  /// connection within its timeout is `not_connected`, and so is a certificate that was refused.
+  /// Errors: as the concept has them; `bad_request` for one that is no request of HTTP, `too_large`
+  /// for an answer, `invalid_options` where `ca_file` cannot be read. No connection within its
+  /// timeout is `not_connected`, and so is a certificate that was refused.
   sending send(request what) {
     return sending{std::make_shared<detail::asio_exchange>(pool_, std::move(what))};
   }
