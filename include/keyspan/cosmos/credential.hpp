@@ -120,13 +120,15 @@ constexpr std::string_view path_name_of(resource what) {
 /// listed, created or queried that of what it belongs to, and nothing for the account.
 [[nodiscard]] inline std::string text_to_sign(std::string_view method, resource what,
                                               std::string_view link, std::string_view date) {
+  std::string_view const kind = path_name_of(what);
   std::string text;
+  text.reserve(method.size() + kind.size() + link.size() + date.size() + 5);
   auto const add_lower = [&](std::string_view part) {
     for (char const c : part) text.push_back(keyspan::detail::lower_case(c));
     text.push_back('\n');
   };
   add_lower(method);
-  add_lower(path_name_of(what));
+  add_lower(kind);
   text.append(link).push_back('\n');
   add_lower(date);
   text.push_back('\n');

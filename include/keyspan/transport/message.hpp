@@ -61,10 +61,12 @@ class header_list {
   void set(std::string_view name, std::string_view value) {
     header_field made{std::string{name}, std::string{value}};  // before any of them goes
     remove(made.name);
+    make_room();
     fields_.push_back(std::move(made));
   }
   /// Adds a header behind the others, also where one of this name is there.
   void add(std::string_view name, std::string_view value) {
+    make_room();
     fields_.push_back({std::string{name}, std::string{value}});
   }
   /// Takes all headers of this name away. Returns how many there were.
@@ -84,6 +86,11 @@ class header_list {
   friend bool operator==(header_list const&, header_list const&) = default;
 
  private:
+  // Few messages have more; growing by doubles from one on would move the first ones three times.
+  void make_room() {
+    if (fields_.capacity() == 0) fields_.reserve(8);
+  }
+
   std::vector<header_field> fields_{};
 };
 
