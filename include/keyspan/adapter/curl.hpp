@@ -685,7 +685,7 @@ class curl_engine {
 
   void start(curl_transfer& one) {
     instant const now = std::chrono::steady_clock::now();
-    if (auto const refusal = refusal_of(one.what, now)) return finish(one, unexpected{*refusal});
+    if (auto const refused = refusal_of(one.what, now)) return finish(one, unexpected{*refused});
     if (auto const fault = curl_fault_of(one.what)) return finish(one, unexpected{*fault});
     one.due = instant_after(now, one.of->options.answer_timeout);
     if (one.what.deadline) one.due = (std::min)(one.due, *one.what.deadline);
