@@ -227,7 +227,7 @@ constexpr bool is_value_of_http(std::string_view text) noexcept {
   });
 }
 constexpr bool is_target_of_http(std::string_view text) noexcept {
-  return (text.starts_with('/')) && std::all_of(text.begin(), text.end(), [](char c) {
+  return text.starts_with('/') && std::all_of(text.begin(), text.end(), [](char c) {
            auto const byte = static_cast<unsigned char>(c);
            return byte > 0x20 && byte < 0x7F && c != '#';
          });
@@ -827,10 +827,6 @@ inline std::shared_ptr<asio_connection> asio_pool::kept(bool for_new) {
 inline void asio_pool::serve() {
   while (!waiting_.empty() && !is_closed_) {
     auto const next = waiting_.front();
-    if (next->is_over) {
-      waiting_.pop_front();
-      continue;
-    }
     bool const is_full = all_.size() >= options.most_connections;
     if (!next->wants_new || is_full) {
       if (auto const found = kept(next->wants_new)) {
