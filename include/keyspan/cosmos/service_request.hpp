@@ -128,9 +128,8 @@ inline void add_target(request& to, page_target const& at) {
 }
 // Nothing was changed before the first of these, and nothing will be behind the last one.
 inline wall_time told_moment(wall_time at) {
-  using namespace std::chrono;
-  constexpr wall_time first = sys_days{year{1970} / January / 1};
-  constexpr wall_time last = sys_days{year{9999} / December / 31};
+  constexpr wall_time first{};
+  constexpr wall_time last{std::chrono::sys_days{std::chrono::year{9999} / 12 / 31}};
   return std::clamp(at, first, last);
 }
 inline void add_page(request& to, page_options const& how) {
