@@ -732,10 +732,16 @@ class curl_engine {
     one.of->idle.push_back(std::move(one.handle));  // at most as many as are under way at once
     --running_;
     --one.of->under_way;
-    if (one.of->waiting.is_alone()) return;
-    auto& next = static_cast<curl_link*>(one.of->waiting.after)->of;
-    next.place.leave();
-    guarded(next, &curl_engine::launch);
+    // Also behind one that cannot be: nobody else would begin those.
+    while (!one.of->waiting.is_alone() && one.of->under_way < one.of->options.most_connections) {
+      auto& next = static_cast<curl_link*>(one.of->waiting.after)->of;
+      next.place.leave();
+      if (auto const refusal = refusal_of(next.what, std::chrono::steady_clock::now())) {
+        finish(next, unexpected{*refusal});
+      } else {
+        guarded(next, &curl_engine::launch);
+      }
+    }
   }
 
   void complete(CURL* easy, CURLcode code) {
