@@ -122,7 +122,7 @@ class run_loop {
           lock.unlock();
           goes_on.resume();
           lock.lock();
-        } else {
+        } else if (!end.has_come) {  // while `ahead` had left the lock
           idle(lock);
         }
       }
