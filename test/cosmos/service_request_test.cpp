@@ -5,6 +5,9 @@
 #include <keyspan/feed/continuation.hpp>
 #include <keyspan/feed/feed_mode.hpp>
 #include <keyspan/feed/wall_time.hpp>
+#include <keyspan/hash/cosmos_multihash.hpp>
+#include <keyspan/hash/cosmos_v1.hpp>
+#include <keyspan/key/container_definition.hpp>
 #include <keyspan/key/partition_key.hpp>
 #include <keyspan/transport/message.hpp>
 
@@ -16,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace {
 
@@ -27,6 +31,7 @@ using keyspan::cosmos::container_address;
 using keyspan::cosmos::resource;
 using keyspan::cosmos::service_request;
 using test::check;
+using namespace std::chrono_literals;
 namespace cosmos = keyspan::cosmos;
 using headers = std::map<std::string, std::string>;
 
@@ -206,6 +211,54 @@ TEST_CASE("the account, a container and its partitions are asked for") {
            request_kind::read);
   CHECK(own_headers(asked) == headers{{"a-im", "Incremental Feed"}, {"x-ms-max-item-count", "-1"}});
   CHECK(own_headers(cosmos::read_partitions(reviews, "\"5\""))["if-none-match"] == "\"5\"");
+}
+
+TEST_CASE("databases and containers are made and taken away") {
+  auto asked = cosmos::create_database("a \"b\"");
+  is_about(asked, "POST", "/dbs", resource::database, "", request_kind::write);
+  CHECK(asked.message.body == R"({"id":"a \"b\""})");
+  CHECK(own_headers(asked) == headers{{"content-type", "application/json"}});
+  asked = cosmos::remove_database("a b");
+  is_about(asked, "DELETE", "/dbs/a%20b", resource::database, "dbs/a b", request_kind::write);
+  CHECK(test::promise_broken_by([] { return cosmos::create_database("a/b"); }) ==
+        "a database has a name that it may have");
+
+  auto const two =
+      keyspan::key_paths::parse(std::vector<std::string_view>{"/tenant", "/\"user id\"/x"}).value();
+  asked = cosmos::create_container(
+      reviews, two,
+      {.scheme = keyspan::cosmos_multihash, .request_units = 400, .time_to_live = 24h});
+  is_about(asked, "POST", "/dbs/shop/colls", resource::container, "dbs/shop", request_kind::write);
+  CHECK(asked.message.body ==
+        R"({"id":"reviews","partitionKey":{"paths":["/tenant","/\"user id\"/x"],)"
+        R"("kind":"MultiHash","version":2},"defaultTtl":86400})");
+  CHECK(own_headers(asked) ==
+        headers{{"content-type", "application/json"}, {"x-ms-offer-throughput", "400"}});
+  auto const one_path = keyspan::key_paths::parse(std::vector<std::string_view>{"/a"}).value();
+  CHECK(cosmos::create_container(reviews, one_path).message.body ==
+        R"({"id":"reviews","partitionKey":{"paths":["/a"],"kind":"Hash","version":2}})");
+  CHECK(cosmos::create_container(reviews, one_path, {.scheme = keyspan::cosmos_v1}).message.body ==
+        R"({"id":"reviews","partitionKey":{"paths":["/a"],"kind":"Hash","version":1}})");
+  asked = cosmos::remove_container(reviews);
+  is_about(asked, "DELETE", "/dbs/shop/colls/reviews", resource::container, in,
+           request_kind::write);
+}
+
+TEST_CASE("pages can be asked of one container and no other that has its name") {
+  auto const asked = cosmos::read_changes(reviews, {.partition = "3", .container = "AAAA="},
+                                          keyspan::from_beginning, feed_mode::latest_version);
+  CHECK(asked.message.headers.find("x-ms-cosmos-intended-collection-rid") == "AAAA=");
+}
+
+TEST_CASE("a moment that no service knows is told as the nearest that it does") {
+  auto const since = [](keyspan::wall_time at) {
+    auto const asked = cosmos::read_changes(reviews, {.partition = "3"}, keyspan::from_time{at},
+                                            feed_mode::latest_version);
+    return std::string{asked.message.headers.find("if-modified-since").value()};
+  };
+  CHECK(since(keyspan::wall_time{} - 1h) == "Thu, 01 Jan 1970 00:00:00 GMT");
+  CHECK(since((keyspan::wall_time::min)()) == "Thu, 01 Jan 1970 00:00:00 GMT");
+  CHECK(since((keyspan::wall_time::max)()) == "Fri, 31 Dec 9999 00:00:00 GMT");
 }
 
 TEST_CASE("the example of service_request reads as it should") {
