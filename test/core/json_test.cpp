@@ -437,6 +437,29 @@ constexpr bool the_next_value_is_known_by_its_kind() {
 }
 CHECK_BOTH(the_next_value_is_known_by_its_kind);
 
+constexpr bool the_rest_tells_the_text_of_what_is_read() {
+  json_reader in{R"([ {"a":[1, 2] } ,3])"};
+  check(in.rest().size() == 19);
+  in.begin_array();
+  check(in.next_element() && in.peek() == json_kind::object);
+  std::string_view const from = in.rest();
+  in.begin_object();
+  std::string_view name;
+  check(in.next_member(name) && name == "a");
+  in.skip();
+  check(!in.next_member(name));
+  check(from.substr(0, from.size() - in.rest().size()) == R"({"a":[1, 2] })");
+  check(in.next_element() && in.integer<int>() == 3 && !in.next_element());
+  in.finish();
+  check(in.ok() && in.rest().empty());
+  json_reader bad{"[1 2]"};
+  bad.begin_array();
+  check(bad.next_element() && bad.integer<int>() == 1 && !bad.next_element());
+  check(!bad.ok() && bad.rest().empty());
+  return true;
+}
+CHECK_BOTH(the_rest_tells_the_text_of_what_is_read);
+
 constexpr bool scalars_are_read_as_they_are() {
   json_reader in{"[true,false,null,1.50,-12e1, 7 ]"};
   in.begin_array();

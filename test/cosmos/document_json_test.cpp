@@ -176,6 +176,35 @@ TEST_CASE("what is no document is refused") {
   CHECK(text_of(bad).error().code == errc::invalid_utf8);
 }
 
+TEST_CASE("a text is read as nlohmann/json reads it, kinds of numbers included") {
+  for (std::string const text :
+       {R"({"id":"r-1","n":-7,"o":{"a":[1,[],{},[null,true,false]]}})",
+        R"("caf\u00e9 \ud83d\ude00 \n \"quoted\"")", R"({"\u0069d":"an escape in a name","":0})",
+        "[0,-0,-0.0,1e2,1E-2,5.0,0.1,1.5e300]", "[18446744073709551615,18446744073709551616,1e19]",
+        "[-9223372036854775808,-9223372036854775809]", "123456789012345678901234567890",
+        " \t\r\n[ 1 , 2 ]\n", "null", "\"\"", "{}"}) {
+    INFO(text);
+    auto const read = json_from(text);
+    auto const wanted = nlohmann::json::parse(text);
+    REQUIRE(read);
+    CHECK(*read == wanted);
+    CHECK(read->dump() == wanted.dump());
+    CHECK(read->type() == wanted.type());
+    if (!read->is_array()) continue;
+    for (std::size_t i = 0; i < read->size(); ++i) CHECK((*read)[i].type() == wanted[i].type());
+  }
+  for (std::string const text : {R"({"a":1,"a":2})", "[1,]", "01", "1 2", "\"\xFF\"", "[-]", "nul"})
+    CHECK(json_from(text).error().code == errc::malformed);
+}
+
+TEST_CASE("a document may be as deep as a reader goes, and no deeper") {
+  auto const nested = [](std::size_t levels) {
+    return std::string(levels, '[') + std::string(levels, ']');
+  };
+  CHECK(json_from(nested(1'024)).value().dump() == nested(1'024));
+  CHECK(json_from(nested(1'025)).error().code == errc::malformed);
+}
+
 // A token is made of the double's bits: what one JSON library rounds otherwise has another token.
 TEST_CASE("a hundred thousand doubles are the same bits behind their text") {
   test::random random{20'240'817};

@@ -73,6 +73,21 @@ TEST_CASE("what users call like the service's members may be of any kind") {
   }
 }
 
+TEST_CASE("documents are as deep as the service takes them, and pages end somewhere") {
+  auto const page_of = [](std::size_t levels) {
+    std::string body = R"({"Documents":[{"id":"deep","a":)";
+    body.append(levels - 1, '[').append(levels - 1, ']');
+    return body + "}]}";
+  };
+  auto const deep = answered(page_of(128));
+  auto const page = documents_in(deep);
+  REQUIRE(page);
+  CHECK(page->documents[0].id == "deep");
+  CHECK(page->documents[0].json.ends_with("]]}"));
+  auto const too_deep = answered(page_of(200));
+  CHECK(documents_in(too_deep).error().code == errc::bad_response);
+}
+
 TEST_CASE("nothing new is no error, and says where to go on") {
   auto const answer = answered("", 304);
   for (auto const& details : {documents_in(answer)->details, changes_in(answer)->details}) {

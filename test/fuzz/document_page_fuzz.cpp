@@ -20,7 +20,7 @@ void stands_in(document_text const& one, std::string const& body) {
   require(one.json.data() >= body.data() &&
               one.json.data() + one.json.size() <= body.data() + body.size(),
           "a document stands in the body");
-  keyspan::json_reader in{one.json};
+  keyspan::json_reader in{one.json, {.max_depth = keyspan::max_json_depth}};
   require(in.peek() == keyspan::json_kind::object, "a document is an object");
   in.skip();
   in.finish();

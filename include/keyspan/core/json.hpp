@@ -537,6 +537,10 @@ class json_reader {
   /// was just left. Complexity: linear in what was read so far.
   [[nodiscard]] constexpr text_position position() const { return place_of(here_); }
 
+  /// What was not read yet; behind `peek()` it begins with the next value. Two of them, from before
+  /// and behind a value, tell its text where it is not skipped but read. Empty after an error.
+  [[nodiscard]] constexpr std::string_view rest() const noexcept { return text_.substr(at_); }
+
   /// Refuses what was read last, where it stands: `in.fail_here("no such member: ", name)`.
   template <text_piece... Pieces>
     requires(sizeof...(Pieces) > 0)

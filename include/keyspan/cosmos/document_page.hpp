@@ -96,6 +96,9 @@ inline page_details details_of_page(response const& answer) {
   return made;
 }
 
+// A document has up to 128 levels, and an answer some around it.
+inline constexpr json_reader_options answer_with_documents{.max_depth = 192};
+
 // A whole number that a double holds; 0 for any other.
 inline std::int64_t whole_number(json_reader& in) {
   double const value = in.number();
@@ -105,11 +108,15 @@ inline std::chrono::sys_seconds moment_at(json_reader& in) {
   return std::chrono::sys_seconds{std::chrono::seconds{whole_number(in)}};
 }
 
-// The members that the service has written; what is the user's own may be of any kind.
-inline document_text read_document_text(std::string_view json) {
+// The members that the service has written; what is the user's own may be of any kind. Walked once:
+// the text of the whole is what lies between its brackets.
+inline document_text document_at(json_reader& in) {
   document_text made;
-  made.json = json;
-  json_reader in{made.json};
+  if (in.peek() != json_kind::object) {
+    in.fail_here("a document is an object");
+    return made;
+  }
+  std::string_view const from = in.rest();
   in.begin_object();
   for (std::string_view name; in.next_member(name);) {
     auto const kind = in.peek();
@@ -125,12 +132,8 @@ inline document_text read_document_text(std::string_view json) {
       in.skip();
     }
   }
+  made.json = from.substr(0, from.size() - in.rest().size());
   return made;
-}
-inline document_text document_at(json_reader& in) {
-  if (in.peek() == json_kind::object) return read_document_text(in.skip());
-  in.fail_here("a document is an object");
-  return {};
 }
 
 inline void read_metadata(json_reader& in, change_text& to) {
@@ -189,7 +192,7 @@ result<text_page<Text>> page_in(response const& answer, ReadOne read_one) {
   text_page<Text> made;
   made.details = details_of_page(answer);
   if (made.details.not_modified) return made;
-  json_reader in{answer.body};
+  json_reader in{answer.body, detail::answer_with_documents};
   bool has_list = false;
   in.begin_object();
   for (std::string_view name; in.next_member(name);) {
@@ -215,7 +218,7 @@ result<text_page<Text>> page_in(response const& answer, ReadOne read_one) {
 [[nodiscard]] inline result<document_text> document_in(response const& answer) {
   if (auto const why = service_errors{}(answer)) return unexpected{*why};
   if (answer.status == 304 || answer.body.empty()) return document_text{};
-  json_reader in{answer.body};
+  json_reader in{answer.body, detail::answer_with_documents};
   auto made = detail::document_at(in);
   in.finish();
   if (!in.ok()) return detail::not_understood(answer, in.error());
