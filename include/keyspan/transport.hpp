@@ -6,6 +6,7 @@
 #include <keyspan/transport/event.hpp>
 #include <keyspan/transport/faulty.hpp>
 #include <keyspan/transport/http_errors.hpp>
+#include <keyspan/transport/http_request.hpp>
 #include <keyspan/transport/item_batch.hpp>
 #include <keyspan/transport/item_id.hpp>
 #include <keyspan/transport/memory_container.hpp>

@@ -12,6 +12,7 @@
 #include <keyspan/core/result.hpp>
 #include <keyspan/core/version.hpp>
 #include <keyspan/transport/endpoint.hpp>
+#include <keyspan/transport/http_request.hpp>
 #include <keyspan/transport/message.hpp>
 #include <keyspan/transport/transport.hpp>
 
@@ -211,38 +212,10 @@ class asio_wait : public asio_operation<result<void>>,
   std::optional<stop_callback<asio_stopping<asio_wait>>> on_stop_{};
 };
 
-// What a message is made of, checked so that nobody can put a message of their own into it.
-constexpr bool is_name_of_http(std::string_view text) noexcept {
-  constexpr std::string_view marks = "!#$%&'*+-.^_`|~";
-  return !text.empty() && std::all_of(text.begin(), text.end(), [=](char c) {
-    char const lower = lower_case(c);
-    return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') ||
-           marks.find(c) != std::string_view::npos;
-  });
-}
-constexpr bool is_value_of_http(std::string_view text) noexcept {
-  return std::all_of(text.begin(), text.end(), [](char c) {
-    auto const byte = static_cast<unsigned char>(c);
-    return (byte >= 0x20 && byte != 0x7F) || c == '\t';
-  });
-}
-constexpr bool is_target_of_http(std::string_view text) noexcept {
-  return text.starts_with('/') && std::all_of(text.begin(), text.end(), [](char c) {
-           auto const byte = static_cast<unsigned char>(c);
-           return byte > 0x20 && byte < 0x7F && c != '#';
-         });
-}
-
 // The line of the request and its headers, as they are sent. No error repeats a value: it may be a
 // secret.
 inline result<std::string> head_of(request const& what, service_endpoint const& to) {
-  if (!is_name_of_http(what.method))
-    return fail(errc::bad_request, "a method has letters, and no blanks");
-  if (!is_target_of_http(what.target))
-    return fail(errc::bad_request,
-                "a target begins with '/', and has neither blanks nor '#' nor control characters");
-  if (what.method == "HEAD" && !what.body.empty())
-    return fail(errc::bad_request, "a HEAD request has no body");
+  if (auto const why = fault_in_http(what)) return unexpected{*why};
   std::string head = what.method + ' ' + what.target + " HTTP/1.1\r\n";
   auto const add = [&](std::string_view name, std::string_view value) {
     head.append(name).append(": ").append(value).append("\r\n");
@@ -255,19 +228,7 @@ inline result<std::string> head_of(request const& what, service_endpoint const& 
   if (!what.headers.find("User-Agent")) add("User-Agent", "keyspan/" KEYSPAN_VERSION_STRING);
   std::string const length = std::to_string(what.body.size());
   for (header_field const& field : what.headers) {
-    if (!is_name_of_http(field.name))
-      return fail(errc::bad_request, "a header's name has a character that no name has");
-    if (!is_value_of_http(field.value))
-      return fail(errc::bad_request, "the value of header ", field.name,
-                  " has a line break or another control character");
-    if (is_same_name(field.name, "Transfer-Encoding") || is_same_name(field.name, "Expect"))
-      return fail(errc::bad_request, "the header ", field.name, " is the transport's own");
-    if (is_same_name(field.name, "Content-Length")) {
-      if (field.value != length)
-        return fail(errc::bad_request, "the header Content-Length is not the length of the body");
-      continue;
-    }
-    add(field.name, field.value);
+    if (!is_same_name(field.name, "Content-Length")) add(field.name, field.value);
   }
   bool const has_body = !what.body.empty() || what.method == "POST" || what.method == "PUT" ||
                         what.method == "PATCH" || what.headers.find("Content-Length");
