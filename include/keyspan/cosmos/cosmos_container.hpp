@@ -72,7 +72,8 @@ namespace keyspan::cosmos {
 /// A handle: copies and what is in flight share one session, and the account outlives all of them.
 /// All members may be called from any thread.
 ///
-/// Errors of all: those of `service_errors` and of the transport.
+/// Errors of all: those of `service_errors` and of the transport; `bad_response` for what the service
+/// does not say, whatever its status.
 ///
 /// Cancellation: feeds, by the request's token. Destruction: that of a task that awaits the
 /// transport.
@@ -300,16 +301,21 @@ class cosmos_container {
         continue;
       }
       answer_type made = answer_about(*answer);
-      // What the service has made of it; it was written also where that cannot be read.
-      auto told = document_in(*answer);
-      if (told && told->is_there()) {
+      // What the service has made of it; it was written also where that is no `T`.
+      auto const told = document_in(*answer);
+      if (!told) co_return unexpected{told.error()};
+      auto const etag = answer->headers.find("etag");
+      if (!told->is_there() && !etag)
+        co_return detail::not_understood(
+            *answer, error{errc::bad_response, "a write is answered by a document or its etag"});
+      if (told->is_there()) {
         if (auto read = stored_in(*known, *told)) {
           made.item = *std::move(read);
           co_return made;
         }
       }
       detail::known_version version{.id = where->id};
-      if (auto const etag = answer->headers.find("etag")) version.etag = std::string{*etag};
+      if (etag) version.etag = std::string{*etag};
       made.item = stored_as(std::move(document), where->key, version);
       co_return made;
     }
@@ -323,6 +329,14 @@ class cosmos_container {
     auto asking = at->ask(std::move(what_to_ask), detail::answer_judge::by_key);
     auto const answer = co_await std::move(asking);
     if (!answer) co_return unexpected{answer.error()};
+    // Somebody in between says 200 to whatever he is asked.
+    if (answer->status != 204) {
+      auto const told = document_in(*answer);
+      if (!told) co_return unexpected{told.error()};
+      if (!told->is_there())
+        co_return detail::not_understood(
+            *answer, error{errc::bad_response, "a removal is answered by status 204"});
+    }
     co_return answer_about(*answer);
   }
 
@@ -382,6 +396,9 @@ class cosmos_container {
       }
       auto const told = document_in(*answer);
       if (!told) co_return unexpected{told.error()};
+      if (!told->is_there())
+        co_return detail::not_understood(
+            *answer, error{errc::bad_response, "a read is answered by a document"});
       auto read = stored_in(*known, *told);
       if (!read) co_return unexpected{read.error()};
       answer_type made = answer_about(*answer);
