@@ -72,8 +72,8 @@ namespace keyspan::cosmos {
 /// A handle: copies and what is in flight share one session, and the account outlives all of them.
 /// All members may be called from any thread.
 ///
-/// Errors of all: those of `service_errors` and of the transport; `bad_response` for what the service
-/// does not say, whatever its status.
+/// Errors of all: those of `service_errors` and of the transport; `bad_response` for what the
+/// service does not say, whatever its status.
 ///
 /// Cancellation: feeds, by the request's token. Destruction: that of a task that awaits the
 /// transport.
