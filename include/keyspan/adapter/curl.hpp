@@ -736,8 +736,8 @@ class curl_engine {
     while (!one.of->waiting.is_alone() && one.of->under_way < one.of->options.most_connections) {
       auto& next = static_cast<curl_link*>(one.of->waiting.after)->of;
       next.place.leave();
-      if (auto const refusal = refusal_of(next.what, std::chrono::steady_clock::now())) {
-        finish(next, unexpected{*refusal});
+      if (auto const refused = refusal_of(next.what, std::chrono::steady_clock::now())) {
+        finish(next, unexpected{*refused});
       } else {
         guarded(next, &curl_engine::launch);
       }
