@@ -108,7 +108,8 @@ class cosmos_account {
     auto const address = container_address::from(database, container);
     if (!address) co_return unexpected{address.error()};
     detail::service_door const door{this, &cosmos_account::sent_for};
-    auto opening = cosmos_container<T, Scheme>::open_at(door, *address, options);
+    using container_type = cosmos_container<T, Scheme>;
+    auto opening = detail::container_opening::at<container_type>(door, *address, options);
     co_return co_await std::move(opening);
   }
 

@@ -5,7 +5,6 @@
 //   read_item  read_many  read (a page_source)     point reads and change feeds
 #pragma once
 
-#include <keyspan/async/clock.hpp>
 #include <keyspan/async/task.hpp>
 #include <keyspan/async/when_all.hpp>
 #include <keyspan/core/contract.hpp>
@@ -35,7 +34,6 @@
 #include <keyspan/transport/item_id.hpp>
 #include <keyspan/transport/message.hpp>
 #include <keyspan/transport/stored.hpp>
-#include <keyspan/transport/transport.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -54,6 +52,17 @@
 #include <vector>
 
 namespace keyspan::cosmos {
+
+namespace detail {
+// What an account alone does with a container; not a template, which clang 16 takes for no friend.
+struct container_opening {
+  template <class Container>
+  static task<result<Container>> at(service_door door, container_address address,
+                                    container_options options) {
+    return Container::open_at(door, std::move(address), options);
+  }
+};
+}  // namespace detail
 
 /// Documents of type `T` in a container of an account: what `cosmos_account::open` gives. It has
 /// the operations of `memory_container`, each awaited, and is a `page_source`, so that feeds,
@@ -179,8 +188,7 @@ class cosmos_container {
   using core_pointer = std::shared_ptr<core>;
   using what = keyspan::detail::item_operation;
 
-  template <transport Transport, clock Clock>
-  friend class cosmos_account;
+  friend detail::container_opening;
 
   explicit cosmos_container(core_pointer opened) : core_{std::move(opened)} {}
 
