@@ -216,13 +216,14 @@ std::vector<task<void>> senders(Transport& to, request const& what, std::size_t 
 
 class by_curl {
  public:
-  explicit by_curl(std::string const& url)
-      : to_{loop_, *keyspan::service_endpoint::parse(url), {.proxy = ""}} {}
-  void run(std::size_t at_once, std::size_t requests) {
-    loop_.complete(keyspan::when_all(senders(to_, what_, at_once, requests)));
+  by_curl(std::string const& url, std::size_t at_once)
+      : at_once_{at_once}, to_{loop_, *keyspan::service_endpoint::parse(url), {.proxy = ""}} {}
+  void run(std::size_t requests) {
+    loop_.complete(keyspan::when_all(senders(to_, what_, at_once_, requests)));
   }
 
  private:
+  std::size_t at_once_;
   request const what_ = point_read();
   keyspan::curl_loop loop_{};
   keyspan::curl_transport to_;
@@ -242,11 +243,11 @@ struct begun {
 
 class by_asio {
  public:
-  explicit by_asio(std::string const& url)
-      : to_{io_.get_executor(), *keyspan::service_endpoint::parse(url)} {}
-  void run(std::size_t at_once, std::size_t requests) {
+  by_asio(std::string const& url, std::size_t at_once)
+      : at_once_{at_once}, to_{io_.get_executor(), *keyspan::service_endpoint::parse(url)} {}
+  void run(std::size_t requests) {
     io_.restart();
-    begin(io_, senders(to_, what_, at_once, requests));
+    begin(io_, senders(to_, what_, at_once_, requests));
     io_.run();
   }
 
@@ -257,6 +258,7 @@ class by_asio {
     io.stop();
   }
 
+  std::size_t at_once_;
   request const what_ = point_read();
   boost::asio::io_context io_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard_{
@@ -269,17 +271,18 @@ class by_asio {
 // Signed, repeated where it must be, and read into a document.
 class by_container {
  public:
-  explicit by_container(std::string const& url)
-      : to_{loop_, *keyspan::service_endpoint::parse(url), {.proxy = ""}},
+  by_container(std::string const& url, std::size_t at_once)
+      : at_once_{at_once},
+        to_{loop_, *keyspan::service_endpoint::parse(url), {.proxy = ""}},
         account_{to_, loop_, *keyspan::cosmos::master_key::from(key_text)} {
     auto opened = loop_.complete(account_.open<nlohmann::json>("shop", "reviews"));
     require(opened.has_value());
     container_ = std::make_unique<container>(*std::move(opened));
   }
-  void run(std::size_t at_once, std::size_t requests) {
+  void run(std::size_t requests) {
     std::vector<task<void>> all;
-    for (std::size_t i = 0; i < at_once; ++i)
-      all.push_back(read_some(*container_, requests / at_once));
+    for (std::size_t i = 0; i < at_once_; ++i)
+      all.push_back(read_some(*container_, requests / at_once_));
     loop_.complete(keyspan::when_all(std::move(all)));
   }
 
@@ -297,6 +300,7 @@ class by_container {
     }
   }
 
+  std::size_t at_once_;
   keyspan::curl_loop loop_{};
   keyspan::curl_transport to_;
   keyspan::cosmos::cosmos_account<keyspan::curl_transport, keyspan::curl_loop> account_;
@@ -309,44 +313,60 @@ struct contestant {
   std::function<void(std::size_t requests)> run;
 };
 
+using server_pointer = std::shared_ptr<bench::answering_server>;
+
+// One connection may be slower than the next as long as it lives, by where the system puts it: with
+// few of them there are several such clients, which take turns.
+template <class Way>
+contestant entered(char const* name, server_pointer const& server, std::size_t at_once) {
+  auto all = std::make_shared<std::vector<std::unique_ptr<Way>>>();
+  for (std::size_t i = 0; i < (at_once == 1 ? 5 : 1); ++i)
+    all->push_back(std::make_unique<Way>(server->url(), at_once));
+  for (auto const& one : *all) one->run(at_once);  // connects
+  return {name, [server, all, next = std::size_t{0}](std::size_t requests) mutable {
+            (*all)[next++ % all->size()]->run(requests);
+          }};
+}
+
 constexpr auto bare = "libcurl, a loop of its own";
 constexpr auto ours = "curl_transport";
 constexpr auto other = "asio_transport";
 constexpr auto whole = "read_item, over curl_transport";
 
-void carry(bench::session& run, std::string const& url, std::size_t at_once) {
+void carry(bench::session& run, canned_answers const& said, std::size_t at_once) {
   auto const requests = at_once == 1 ? std::size_t{64} : std::size_t{512};
-  auto loop = std::make_shared<bare_loop>(url, at_once);
-  auto curl = std::make_shared<by_curl>(url);
-  std::vector<contestant> all{
-      {bare, [=](std::size_t count) { loop->run(count); }},
-      {ours, [=](std::size_t count) { curl->run(at_once, count); }},
+  // With few connections all have the same server, whose thread has one place; with many each has
+  // its own, which looks at its own connections alone.
+  auto const one_more = [&] {
+    return std::make_shared<bench::answering_server>(
+        [&](std::string_view asked) { return said(asked); });
   };
+  auto const common = one_more();
+  auto const server = [&] { return at_once == 1 ? common : one_more(); };
+  std::vector<contestant> all{entered<bare_loop>(bare, server(), at_once),
+                              entered<by_curl>(ours, server(), at_once)};
 #if KEYSPAN_BENCH_ASIO
-  auto asio = std::make_shared<by_asio>(url);
-  all.push_back({other, [=](std::size_t count) { asio->run(at_once, count); }});
+  all.push_back(entered<by_asio>(other, server(), at_once));
 #endif
 #if KEYSPAN_BENCH_COSMOS
-  auto container = std::make_shared<by_container>(url);
-  all.push_back({whole, [=](std::size_t count) { container->run(at_once, count); }});
+  all.push_back(entered<by_container>(whole, server(), at_once));
 #endif
-  for (auto const& one : all) one.run(requests);  // connects
 
   std::string const title = std::to_string(at_once) + " at a time: ";
   auto& wall = run.table(title + "a request, on the wall", "request").batch(requests);
   auto& cpu = run.table(title + "a request, CPU time of its thread", "request").batch(requests);
   cpu.count_allocations();
   for (auto const& one : all) {
-    wall.timed(one.name, [one, requests] {
+    wall.timed(one.name, [one, requests]() mutable {
       auto const began = std::chrono::steady_clock::now();
       one.run(requests);
       return std::chrono::duration_cast<bench::nanoseconds>(std::chrono::steady_clock::now() -
                                                             began);
     });
     if (one.name == bare) {
-      cpu.floor(one.name, [one, requests] { one.run(requests); });
+      cpu.floor(one.name, [one, requests]() mutable { one.run(requests); });
     } else {
-      cpu.row(one.name, [one, requests] { one.run(requests); });
+      cpu.row(one.name, [one, requests]() mutable { one.run(requests); });
     }
   }
 #if !KEYSPAN_BENCH_ASIO
@@ -366,8 +386,7 @@ int main(int argc, char** argv) {
   auto run = bench::session{argc, argv};
   curl_global_init(CURL_GLOBAL_DEFAULT);
   canned_answers const said;
-  bench::answering_server const server{[&](std::string_view asked) { return said(asked); }};
-  carry(run, server.url(), 1);
-  carry(run, server.url(), 64);
+  carry(run, said, 1);
+  carry(run, said, 64);
   return run.finish();
 }
