@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -128,6 +129,19 @@ TEST_CASE("who repeats in an error what he was sent does not get a secret into i
     REQUIRE_FALSE(refused);
     CHECK(refused.error().text == "Odd: *** or ***");
   }
+}
+
+TEST_CASE("an account signs by whichever HMAC it is given") {
+  account a;
+  int times = 0;
+  auto const counted = [&times](std::span<unsigned char const> key, std::string_view text) {
+    ++times;
+    return keyspan::cosmos::hmac_sha256(key, text);
+  };
+  keyspan::cosmos::cosmos_account in{
+      a.to, a.clock, *keyspan::cosmos::master_key::from(test::account_key), {}, counted};
+  CHECK(sync_wait(in.send(keyspan::cosmos::read_account())).value().status == 200);
+  CHECK(times == 1);
 }
 
 TEST_CASE("events tell each attempt with its status") {

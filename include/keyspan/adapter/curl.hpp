@@ -20,6 +20,7 @@
 #include <keyspan/core/text.hpp>
 #include <keyspan/core/version.hpp>
 #include <keyspan/transport/endpoint.hpp>
+#include <keyspan/transport/http_request.hpp>
 #include <keyspan/transport/message.hpp>
 #include <keyspan/transport/transport.hpp>
 
@@ -51,9 +52,9 @@ namespace keyspan {
 /// How a `curl_transport` connects, and how much it lets a service say.
 struct curl_options {
   /// For one connection with all of its handshakes.
-  std::chrono::milliseconds connect_timeout{10'000};
+  instant::duration connect_timeout = std::chrono::seconds{10};
   /// For a request without a deadline, from its turn until the last byte of its answer.
-  std::chrono::milliseconds answer_timeout{65'000};
+  instant::duration answer_timeout = std::chrono::seconds{65};
   /// How many requests are under way at once, each over a connection of its own unless they share
   /// one by HTTP/2. Those that are more wait.
   std::size_t most_connections = 64;
@@ -185,49 +186,10 @@ struct curl_link : wait_link {
   curl_transfer& of;
 };
 
-// What a message is made of, so that nobody can put another message into it.
-constexpr bool is_curl_name(std::string_view text) noexcept {
-  constexpr std::string_view marks = "!#$%&'*+-.^_`|~";
-  return !text.empty() && std::all_of(text.begin(), text.end(), [=](char c) {
-    char const lower = lower_case(c);
-    return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') ||
-           marks.find(c) != std::string_view::npos;
-  });
-}
-constexpr bool is_curl_value(std::string_view text) noexcept {
-  return std::all_of(text.begin(), text.end(), [](char c) {
-    return c == '\t' || (static_cast<unsigned char>(c) >= 0x20 && c != 0x7F);
-  });
-}
-constexpr bool is_curl_target(std::string_view text) noexcept {
-  return text.starts_with('/') && std::all_of(text.begin(), text.end(), [](char c) {
-           return c > 0x20 && c < 0x7F && c != '#';
-         });
-}
 constexpr std::string_view without_blanks(std::string_view text) noexcept {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
   return text;
-}
-
-// Why it is no request of HTTP. No sentence repeats a value: it may be a secret.
-inline std::optional<error> curl_fault_of(request const& what) {
-  auto const fault = [](auto const&... pieces) { return error{errc::bad_request, pieces...}; };
-  if (!is_curl_name(what.method)) return fault("a method has letters, and no blanks");
-  if (!is_curl_target(what.target))
-    return fault("a target begins with '/', and has neither blanks nor '#' nor control characters");
-  if (what.method == "HEAD" && !what.body.empty()) return fault("a HEAD request has no body");
-  for (header_field const& field : what.headers) {
-    if (!is_curl_name(field.name)) return fault("a header has a name that is none");
-    if (!is_curl_value(field.value))
-      return fault("the header ", field.name, " has a line break or another control character");
-    if (is_same_name(field.name, "content-length") &&
-        field.value != std::to_string(what.body.size()))
-      return fault("the header Content-Length is not the length of the body");
-    if (is_same_name(field.name, "transfer-encoding") || is_same_name(field.name, "expect"))
-      return fault("the header ", field.name, " is the transport's own");
-  }
-  return std::nullopt;
 }
 
 // One request on its way. Until it is over the engine has it, or it is waiting to be begun; then
@@ -369,8 +331,9 @@ class curl_transfer {
 
 inline bool curl_handle::configure(curl_settings const& of) {
   auto const& options = of.options;
-  auto const ms = [](std::chrono::milliseconds time) {
-    return static_cast<long>((std::min)(time.count(), std::chrono::milliseconds::rep{1} << 30));
+  auto const ms = [](instant::duration time) {
+    auto const count = std::chrono::ceil<std::chrono::milliseconds>(time).count();
+    return static_cast<long>((std::min)(count, std::chrono::milliseconds::rep{1} << 30));
   };
   bool is_set =
       set(CURLOPT_NOSIGNAL, true) && set(CURLOPT_ERRORBUFFER, &words_[0]) &&
@@ -686,7 +649,7 @@ class curl_engine {
   void start(curl_transfer& one) {
     instant const now = std::chrono::steady_clock::now();
     if (auto const refused = refusal_of(one.what, now)) return finish(one, unexpected{*refused});
-    if (auto const fault = curl_fault_of(one.what)) return finish(one, unexpected{*fault});
+    if (auto const fault = fault_in_http(one.what)) return finish(one, unexpected{*fault});
     one.due = instant_after(now, one.of->options.answer_timeout);
     if (one.what.deadline) one.due = (std::min)(one.due, *one.what.deadline);
     dues_.emplace(one.due, &one);

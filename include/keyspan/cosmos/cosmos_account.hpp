@@ -13,6 +13,7 @@
 #include <keyspan/cosmos/cosmos_container.hpp>
 #include <keyspan/cosmos/credential.hpp>
 #include <keyspan/cosmos/document_json.hpp>
+#include <keyspan/cosmos/hmac_sha256.hpp>
 #include <keyspan/cosmos/service_errors.hpp>
 #include <keyspan/cosmos/service_request.hpp>
 #include <keyspan/feed/wall_time.hpp>
@@ -72,12 +73,18 @@ inline void hide_credential(std::string& text, std::string_view authorization) {
 ///
 /// Transport and clock outlive it, and it outlives the containers that it has opened. All members
 /// may be called from any thread where transport and clock may.
-template <transport Transport, clock Clock>
+template <transport Transport, clock Clock, makes_hmac_sha256 Hmac = hmac_sha256_function>
 class cosmos_account {
  public:
+  /// Signs by `hmac`, as a key does: one of a cryptographic library's in the place of ours.
   /// Requires what `retry_policy` does.
-  cosmos_account(Transport& to, Clock& by, credential who, account_options options = {})
-      : to_{&to}, clock_{&by}, who_{std::move(who)}, options_{std::move(options)} {
+  cosmos_account(Transport& to, Clock& by, credential who, account_options options = {},
+                 Hmac hmac = {})
+      : to_{&to},
+        clock_{&by},
+        who_{std::move(who)},
+        options_{std::move(options)},
+        hmac_{std::move(hmac)} {
     keyspan::detail::check_policy(options_.retries);
   }
   cosmos_account(cosmos_account const&) = delete;
@@ -157,13 +164,14 @@ class cosmos_account {
             ? options_.now()
             : std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
     std::lock_guard const lock{mutex_};
-    authorize(what, who_, about, link, now);
+    authorize(what, who_, about, link, now, hmac_);
   }
 
   Transport* to_;
   Clock* clock_;
   credential who_;
   account_options options_;
+  Hmac hmac_;
   mutable std::mutex mutex_{};  // of the credential
   std::atomic<std::uint64_t> requests_{0};
 };

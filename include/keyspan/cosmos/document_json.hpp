@@ -292,7 +292,7 @@ template <document_type T>
 /// The JSON that a text is, its values of the kinds that nlohmann/json itself reads. Errors:
 /// `malformed`, also for a name that comes twice in an object.
 [[nodiscard]] inline result<nlohmann::json> json_from(std::string_view text) {
-  json_reader in{text, {.max_depth = max_json_depth}};
+  json_reader in{text, {.max_depth = max_json_depth, .max_names = text.size() + 1}};
   auto made = detail::value_at(in);
   in.finish();
   if (in.ok()) return made;

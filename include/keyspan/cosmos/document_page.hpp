@@ -14,6 +14,7 @@
 #include <keyspan/transport/message.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -96,8 +97,10 @@ inline page_details details_of_page(response const& answer) {
   return made;
 }
 
-// A document has up to 128 levels, and an answer some around it.
-inline constexpr json_reader_options answer_with_documents{.max_depth = 192};
+// A document has up to 128 levels, and an answer some around it; and as many members as it has room
+// for.
+inline constexpr json_reader_options answer_with_documents{.max_depth = 192,
+                                                           .max_names = std::size_t{1} << 24};
 
 // A whole number that a double holds; 0 for any other.
 inline std::int64_t whole_number(json_reader& in) {

@@ -432,10 +432,14 @@ class open_container : public std::enable_shared_from_this<open_container<Scheme
   task<std::string> session_for(partition_key key) {
     auto const self = this->shared_from_this();
     if (!has_session()) co_return std::string{};
+    if (!lists_partitions()) co_return session_token();
     auto routing = routed();
     auto const now = co_await std::move(routing);
     // Of all partitions, where it is not known which one it is.
-    if (!now) co_return session_token();
+    if (!now) {
+      if (now.error().code == errc::bad_response) list_no_partitions();
+      co_return session_token();
+    }
     auto const token = token_of(scheme_, key);
     if constexpr (std::same_as<decltype(token), token_type const>) {
       co_return session_for_partition((*now)->at(token).id);
@@ -481,6 +485,15 @@ class open_container : public std::enable_shared_from_this<open_container<Scheme
     std::lock_guard const lock{mutex_};
     return options_.keeps_session && !tokens_.empty();
   }
+  // An emulator's list may be one that nobody can follow; it is not asked for at every read.
+  bool lists_partitions() const {
+    std::lock_guard const lock{mutex_};
+    return lists_partitions_;
+  }
+  void list_no_partitions() {
+    std::lock_guard const lock{mutex_};
+    lists_partitions_ = false;
+  }
   routing_pointer routing_known() const {
     std::lock_guard const lock{mutex_};
     return routing_;
@@ -494,6 +507,7 @@ class open_container : public std::enable_shared_from_this<open_container<Scheme
   mutable std::mutex mutex_{};  // of what follows
   properties_pointer properties_;
   routing_pointer routing_{};
+  bool lists_partitions_ = true;
   // Every partition that was listed once, also those that are gone by now.
   std::map<std::string, partition<token_type>, std::less<>> listed_{};
   session_tokens tokens_{};
