@@ -46,7 +46,8 @@ class wire {
  private:
   template <class T>
   keyspan::task<T> in_the_loop(keyspan::task<T> work) {
-    co_await clock_.wait_until(keyspan::instant{});
+    auto const waited = co_await clock_.wait_until(keyspan::instant{});
+    static_cast<void>(waited);
     co_return co_await std::move(work);
   }
 

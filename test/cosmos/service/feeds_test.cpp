@@ -101,9 +101,7 @@ TEST_CASE("a feed reads one key, or the keys of a range") {
   of_key.page_size = 2;
   CHECK(ratings_in(told(w, in, of_key)) == std::vector{3, 11, 19, 27, 35});
 
-  // Every key is in one half of the space, wherever the partitions end.
-  std::string const none;
-  auto const owners = good(w.run(in.topology(none)));
+  // The partition of one key, cut in front of it.
   keyspan::feed whole{in};
   good(w.run(whole.open_async()));
   auto const& partitions = whole.routing()->partitions();
@@ -128,6 +126,24 @@ TEST_CASE("a feed reads one key, or the keys of a range") {
   }
   CHECK(count == 1);
   CHECK(ratings_in(both) == from_to(0, 40));
+}
+
+TEST_CASE("every partition tells its own share, and all of them together each document once") {
+  world w{"ranges"};
+  reviews in = w.made();
+  good(w.run(test::write(in, 0, 60)));
+  std::string const none;
+  auto const owners = good(w.run(in.topology(none)));
+  REQUIRE(owners.partitions.size() > 1);
+  CHECK_FALSE(owners.version.empty());
+  CHECK(good(w.run(in.topology(owners.version))).not_modified);
+  std::vector<change> all;
+  for (auto const& owner : owners.partitions) {
+    auto const seen = told(w, in, {.scope = owner.range});
+    CHECK_FALSE(seen.empty());
+    all.insert(all.end(), seen.begin(), seen.end());
+  }
+  CHECK(ratings_in(all) == from_to(0, 60));
 }
 
 TEST_CASE("a cursor's text goes on in another program where the first one was left") {
