@@ -80,14 +80,12 @@ keyspan::task<keyspan::result<std::string>> read_changes(
 template <class Account>
 keyspan::task<keyspan::result<void>> make_container(Account& account,
                                                     cosmos::container_address const& address) {
-  auto const database = co_await account.send(cosmos::create_database(address.database()));
+  auto const database = co_await account.ask(cosmos::create_database(address.database()));
   if (!database) co_return keyspan::unexpected{database.error()};
-  if (auto const why = cosmos::service_errors{}(*database)) co_return keyspan::unexpected{*why};
   // [region: create]
   auto const paths = keyspan::documents_container<"/article_id">().paths();
-  auto const made = co_await account.send(cosmos::create_container(address, paths));
+  auto const made = co_await account.ask(cosmos::create_container(address, paths));
   if (!made) co_return keyspan::unexpected{made.error()};
-  if (auto const why = cosmos::service_errors{}(*made)) co_return keyspan::unexpected{*why};
   // [end: create]
   co_return {};
 }
@@ -158,7 +156,7 @@ int run(char const* url, char const* key_text) {
 
   auto const more = cursor ? read_plainly(*endpoint, *key, *address, *cursor)
                            : keyspan::result<int>{keyspan::unexpected{cursor.error()}};
-  auto const removed = loop.complete(account.send(cosmos::remove_database(address->database())));
+  auto const removed = loop.complete(account.ask(cosmos::remove_database(address->database())));
   if (!cursor) return complain(cursor.error());
   if (!more) return complain(more.error());
   if (!removed) return complain(removed.error());

@@ -752,6 +752,10 @@ TEST_CASE("a request without a deadline ends by the time that the options allow"
   auto const got = to.send({});
   REQUIRE(!got);
   CHECK(got.error().code == errc::timed_out);
+  CHECK(got.error().text == "no answer came within 50 ms");
+  auto const written = to.send({.method = "POST", .kind = request_kind::write});
+  REQUIRE(!written);
+  CHECK(written.error().code == errc::outcome_unknown);  // it may have been done
 }
 
 test::held begin(asio_transport& over, request const asked, bool& is_answered) {

@@ -521,6 +521,61 @@ TEST_CASE(
   CHECK(a.clock.waits.size() == 3);
 }
 
+TEST_CASE("a list of partitions that nobody can follow is not asked for at every read") {
+  account a;
+  a.make("reviews");
+  auto in = a.open();
+  REQUIRE(sync_wait(in.create({"r-1", "redmond", 1})));
+  int lists = 0;
+  a.to.before =
+      [&](keyspan::request const& what) -> std::optional<keyspan::result<keyspan::response>> {
+    if (!what.target.ends_with("/pkranges")) return std::nullopt;
+    ++lists;
+    keyspan::response made;  // without an etag, as emulators have it
+    made.body =
+        R"({"PartitionKeyRanges":[{"id":"0","minInclusive":"","maxExclusive":"FF","parents":[]}]})";
+    return keyspan::result<keyspan::response>{made};
+  };
+  for (int i = 0; i < 3; ++i) {
+    REQUIRE(sync_wait(in.read_item("redmond", "r-1")));
+    CHECK(a.to.last().headers.find("x-ms-session-token") == in.session_token());
+  }
+  CHECK(lists == 1);
+}
+
+TEST_CASE("a document may have as many members as it has room for") {
+  account a;
+  a.make("reviews");
+  auto in = a.open<nlohmann::json>();
+  nlohmann::json large{{"id", "large"}, {"article", "a"}};
+  for (int i = 0; i < 20'000; ++i) large["map"]["member " + std::to_string(i)] = i;
+  REQUIRE(sync_wait(in.create(large)));
+  CHECK((*sync_wait(in.read_item("a", "large")).value().item)["map"] == large["map"]);
+  keyspan::feed changes{in};
+  CHECK(ids_in(changes) == std::set<std::string>{"large"});
+}
+
+TEST_CASE("a feed of a key that is none of the container is refused, not empty") {
+  account a;
+  a.make("flat", {"/tenant", "/user"}, {.scheme = keyspan::cosmos_v2});
+  a.make("deep", {"/tenant", "/user"});  // a hierarchy, where nothing is said
+  auto const first_of = [](auto& in, partition_key key) {
+    keyspan::feed_request<keyspan::any_token> request;
+    request.scope = std::move(key);
+    keyspan::feed changes{in, request};
+    auto const pages = changes.pages();
+    auto const first = pages.begin();
+    return first == pages.end() ? std::optional<errc>{} : std::optional{(*first).error().code};
+  };
+  auto flat = a.open<nlohmann::json>("flat");
+  auto deep = a.open<nlohmann::json>("deep");
+  REQUIRE(sync_wait(flat.create({{"id", "1"}, {"tenant", "t"}, {"user", "u"}})));
+  CHECK(first_of(flat, partition_key{"t"}) == errc::key_mismatch);
+  CHECK(first_of(flat, partition_key{"t", "u", "v"}) == errc::key_mismatch);
+  CHECK(first_of(deep, partition_key{"t", "u", "v"}) == errc::key_mismatch);
+  CHECK_FALSE(first_of(deep, partition_key{"t"}));  // a prefix, of which there is nothing yet
+}
+
 TEST_CASE("a key that is defined anew is taken from its new place, once") {
   account a;
   a.make("reviews");

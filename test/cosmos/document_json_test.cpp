@@ -174,6 +174,12 @@ TEST_CASE("what is no document is refused") {
   CHECK(json_from("").error().code == errc::malformed);
   nlohmann::json const bad{{"id", "\xFF"}};
   CHECK(text_of(bad).error().code == errc::invalid_utf8);
+  for (double const none : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+    CHECK(text_of({{"id", "d"}, {"deep", {{"n", {1, none}}}}}).error().code ==
+          errc::not_representable);
+    CHECK(text_of(json_of(everything{.id = "e", .weight = none}).value()).error().code ==
+          errc::not_representable);
+  }
 }
 
 TEST_CASE("a text is read as nlohmann/json reads it, kinds of numbers included") {

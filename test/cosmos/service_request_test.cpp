@@ -239,6 +239,12 @@ TEST_CASE("databases and containers are made and taken away") {
         R"({"id":"reviews","partitionKey":{"paths":["/a"],"kind":"Hash","version":2}})");
   CHECK(cosmos::create_container(reviews, one_path, {.scheme = keyspan::cosmos_v1}).message.body ==
         R"({"id":"reviews","partitionKey":{"paths":["/a"],"kind":"Hash","version":1}})");
+  CHECK(cosmos::create_container(reviews, two, {.keeps_versions = 24h}).message.body ==
+        R"({"id":"reviews","partitionKey":{"paths":["/tenant","/\"user id\"/x"],)"
+        R"("kind":"MultiHash","version":2},"changeFeedPolicy":{"retentionDuration":1440}})");
+  CHECK(cosmos::create_container(reviews, two, {.scheme = keyspan::cosmos_v2}).message.body ==
+        R"({"id":"reviews","partitionKey":{"paths":["/tenant","/\"user id\"/x"],)"
+        R"("kind":"Hash","version":2}})");
   asked = cosmos::remove_container(reviews);
   is_about(asked, "DELETE", "/dbs/shop/colls/reviews", resource::container, in,
            request_kind::write);

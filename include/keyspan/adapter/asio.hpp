@@ -282,6 +282,8 @@ class asio_exchange : public asio_operation<result<response>>,
   void give_up(error why);
   void end(value_type how);
 
+  error too_late() const;
+
   request const what;
   bool is_over = false;
   std::string head{};
@@ -738,10 +740,19 @@ inline void asio_exchange::begin() {
   until_.expires_at(what.deadline ? *what.deadline
                                   : instant_after(now, pool->options.answer_timeout));
   until_.async_wait([self = shared_from_this()](error_code ec) {
-    if (!ec) self->give_up(error{errc::timed_out, "the deadline passed before the answer came"});
+    if (!ec) self->give_up(self->too_late());
   });
   on_stop_.emplace(what.stop, asio_stopping<asio_exchange>{weak_from_this()});
   pool->enter(shared_from_this());
+}
+
+inline error asio_exchange::too_late() const {
+  if (what.deadline) return error{errc::timed_out, "the deadline passed before the answer came"};
+  auto const pool = pool_.lock();
+  auto const waited = pool ? pool->options.answer_timeout : instant::duration{};
+  bool const may_be_done = what.kind != request_kind::read && attempts > 0;
+  return error{may_be_done ? errc::outcome_unknown : errc::timed_out, "no answer came within ",
+               std::chrono::ceil<std::chrono::milliseconds>(waited).count(), " ms"};
 }
 
 inline void asio_exchange::give_up(error why) {

@@ -206,6 +206,11 @@ class curl_transfer {
   curl_transfer(curl_engine& by, std::shared_ptr<curl_settings> settings, request asked)
       : engine{by}, of{std::move(settings)}, what{std::move(asked)} {}
 
+  // Whether a byte of it went out.
+  bool was_sent(curl_handle const& with) const noexcept {
+    return has_connected && with.info<long>(CURLINFO_REQUEST_SIZE) > bytes_before;
+  }
+
   // What comes in: false ends the transfer.
   bool take_body(CURL* easy, std::string_view bytes) {
     response& into = *answer;
@@ -482,8 +487,7 @@ inline error curl_transfer::failure(curl_handle const& with, CURLcode code) cons
     return error{errc::invalid_options, "the option ca_file names no certificates one can read"};
   auto const words = with.words_for(code);
   std::string_view const said = words.view();
-  bool const was_sent = has_connected && with.info<long>(CURLINFO_REQUEST_SIZE) > bytes_before;
-  if (!was_sent) return error{errc::not_connected, said};
+  if (!was_sent(with)) return error{errc::not_connected, said};
   bool const is_nonsense =
       code == CURLE_WEIRD_SERVER_REPLY || code == CURLE_UNSUPPORTED_PROTOCOL ||
       code == CURLE_BAD_CONTENT_ENCODING || code == CURLE_FILESIZE_EXCEEDED ||
@@ -568,12 +572,16 @@ class curl_engine {
     instant const now = std::chrono::steady_clock::now();
     while (!dues_.empty() && dues_.begin()->first <= now) {
       curl_transfer& late = *dues_.begin()->second;
-      take_back(late);
       bool const has_deadline = late.what.deadline && *late.what.deadline <= now;
+      bool const may_be_done =
+          late.what.kind != request_kind::read && late.handle && late.was_sent(*late.handle);
+      take_back(late);
+      auto const waited =
+          std::chrono::ceil<std::chrono::milliseconds>(late.of->options.answer_timeout);
       finish(late, has_deadline
                        ? fail(errc::timed_out, "the deadline passed before the answer came")
-                       : fail(errc::timed_out, "no answer came within ",
-                              late.of->options.answer_timeout.count(), " ms"));
+                       : fail(may_be_done ? errc::outcome_unknown : errc::timed_out,
+                              "no answer came within ", waited.count(), " ms"));
     }
   }
   // Under the lock: whether it is time to, also where somebody is always queued.

@@ -106,6 +106,16 @@ class cosmos_account {
     co_return co_await std::move(sending);
   }
 
+  /// The same, and such a status is its error. Errors: those of `service_errors` and of the
+  /// transport.
+  task<result<response>> ask(service_request what) {
+    auto sending = sent(std::move(what), detail::answer_judge::by_service);
+    auto answer = co_await std::move(sending);
+    if (answer)
+      if (auto const why = service_errors{}(*answer)) co_return unexpected{*why};
+    co_return answer;
+  }
+
   /// Opens a container by its names: asks how its keys are made and hashed. Errors:
   /// `invalid_options` for names that nothing may have; `not_found`; `scheme_mismatch` where it is
   /// hashed by another scheme than the one that was named; those of `container_in` and `send`.

@@ -129,8 +129,8 @@ class cosmos_container {
     return removed(core_, owned_place(key, id), options);
   }
   /// Changes a document by a function of it, which may return a `result<void>` whose error is
-  /// returned: reads it, and writes it where nobody else has written it meanwhile, else again. The
-  /// function outlives the task. Errors: those of `replace`; `key_mismatch` where it changes the
+  /// returned: reads it, and writes it where nobody else has written it meanwhile, else again.
+  /// Errors: those of `replace`; `key_mismatch` where it changes the
   /// key or the id.
   template <keyspan::detail::views_as_key Key, key_input Id, patch_of<T> F>
   task<result<answer_type>> patch(Key const& key, Id const& id, F f, write_options options = {}) {
@@ -220,9 +220,17 @@ class cosmos_container {
   static result<void> checked(container_properties const& known, place const& where) {
     if (!where.is_id) return detail::no_document_id();
     if (where.key.size() == known.paths.size() || known.is_system_key) return {};
-    return fail(errc::key_mismatch, "too ", where.key.size() < known.paths.size() ? "few" : "many",
-                " values: the key has ", where.key.size(), ", the container has ",
-                known.paths.size(), known.paths.size() == 1 ? " path" : " paths");
+    return unexpected{not_whole(known, where.key)};
+  }
+  static error not_whole(container_properties const& known, partition_key const& key) {
+    return error{errc::key_mismatch,
+                 "too ",
+                 key.size() < known.paths.size() ? "few" : "many",
+                 " values: the key has ",
+                 key.size(),
+                 ", the container has ",
+                 known.paths.size(),
+                 known.paths.size() == 1 ? " path" : " paths"};
   }
   static result<place> place_in(container_properties const& known, nlohmann::json const& document) {
     place made;
@@ -620,6 +628,11 @@ class cosmos_container {
                      "a feed of all versions begins from now, or where one was left");
     auto const known = at->properties();
     bool const is_of_one_key = request.key != nullptr && request.key->size() == known->paths.size();
+    // A prefix of a hierarchical key is the range that it was asked for with.
+    bool const is_prefix = request.key != nullptr && request.key->size() < known->paths.size() &&
+                           known->scheme.scheme() == cosmos_scheme::multihash;
+    if (request.key != nullptr && !is_of_one_key && !is_prefix && !known->is_system_key)
+      co_return unexpected{not_whole(*known, *request.key)};
     page_target target{.container = at->container()};
     std::string partition{request.partition};
     if (is_of_one_key) {

@@ -57,6 +57,10 @@ concept described_document =
     described_struct<T> && std::default_initializable<T> && !converted_by_nlohmann<T>;
 
 template <class T>
+inline constexpr bool is_described =
+    std::same_as<T, nlohmann::json> || converted_by_nlohmann<T> || described_document<T>;
+
+template <class T>
 struct members_of_document;
 template <class... Names, class... Getters>
 struct members_of_document<boost::hana::tuple<boost::hana::pair<Names, Getters>...>> {
@@ -73,6 +77,10 @@ void each_member(F&& f) {
 
 }  // namespace detail
 
+/// The sentence that a compiler shows for a type that nobody has described.
+template <class T>
+concept described_by_BOOST_HANA_ADAPT_STRUCT_or_to_nlohmann_json = detail::is_described<T>;
+
 /// A type whose values the service can keep as documents: `nlohmann::json`, what nlohmann/json
 /// converts, or a struct whose members Boost.Hana can list, such as BOOST_HANA_ADAPT_STRUCT tells
 /// it. The members of such a struct are numbers, booleans, texts, whatever nlohmann/json converts,
@@ -80,8 +88,7 @@ void each_member(F&& f) {
 /// empty, and nothing else.
 template <class T>
 concept document_type =
-    std::copyable<T> &&
-    (std::same_as<T, nlohmann::json> || converted_by_nlohmann<T> || detail::described_document<T>);
+    std::copyable<T> && described_by_BOOST_HANA_ADAPT_STRUCT_or_to_nlohmann_json<T>;
 
 namespace detail {
 
@@ -275,9 +282,26 @@ template <document_type T>
   return fail(errc::malformed, "a document is an object, this one is ", made.type_name());
 }
 
+namespace detail {
+
+// JSON has no words for them, and they would be written as null.
+inline bool has_infinities(nlohmann::json const& value) {
+  if (auto const* const real = value.get_ptr<nlohmann::json::number_float_t const*>())
+    return !std::isfinite(*real);
+  if (!value.is_structured()) return false;
+  for (auto const& one : value)
+    if (has_infinities(one)) return true;
+  return false;
+}
+
+}  // namespace detail
+
 /// JSON as its text. Numbers are written so that they are read as the same ones. Errors:
-/// `invalid_utf8`.
+/// `invalid_utf8`; `not_representable` for an infinity and for not-a-number.
 [[nodiscard]] inline result<std::string> text_of(nlohmann::json const& document) {
+  if (detail::has_infinities(document))
+    return fail(errc::not_representable,
+                "a number of the document is infinite or none, which JSON cannot say");
 #if KEYSPAN_EXCEPTIONS
   try {
     return document.dump();

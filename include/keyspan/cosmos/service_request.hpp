@@ -78,12 +78,15 @@ struct page_options {
 
 /// What is said of a new container beside its paths.
 struct container_settings {
-  any_scheme scheme{cosmos_v2};
+  /// None: `cosmos_v2` for one path, and a hierarchy, `cosmos_multihash`, for several.
+  std::optional<any_scheme> scheme{};
   /// How many request units a second it serves; 0 leaves it to the service.
   std::uint32_t request_units = 0;
   /// How long documents live after they were written last, in whole seconds; for ever where it is
   /// none.
   std::optional<std::chrono::seconds> time_to_live{};
+  /// How long feeds of all versions can go back; none where nothing is said.
+  std::optional<std::chrono::minutes> keeps_versions{};
 };
 
 namespace detail {
@@ -146,10 +149,16 @@ inline std::string definition_text(container_address const& what, key_paths cons
   out.begin_object().name("id").string(what.container());
   out.name("partitionKey").begin_object().name("paths").begin_array();
   for (key_path const& path : paths) out.string(path.to_text());
-  bool const is_hierarchical = how.scheme.scheme() == cosmos_scheme::multihash;
-  out.end_array().name("kind").string(is_hierarchical ? "MultiHash" : "Hash");
-  out.name("version").integer(how.scheme.scheme() == cosmos_scheme::v1 ? 1 : 2).end_object();
+  auto const scheme = how.scheme         ? how.scheme->scheme()
+                      : paths.size() > 1 ? cosmos_scheme::multihash
+                                         : cosmos_scheme::v2;
+  out.end_array().name("kind").string(scheme == cosmos_scheme::multihash ? "MultiHash" : "Hash");
+  out.name("version").integer(scheme == cosmos_scheme::v1 ? 1 : 2).end_object();
   if (how.time_to_live) out.name("defaultTtl").integer(how.time_to_live->count());
+  if (how.keeps_versions) {
+    out.name("changeFeedPolicy").begin_object().name("retentionDuration");
+    out.integer(how.keeps_versions->count()).end_object();
+  }
   out.end_object();
   return text;
 }
