@@ -158,7 +158,7 @@ class [[nodiscard]] task {
   task& operator=(task&&) noexcept = default;
 
   /// Whether this may be awaited: it was not yet, and was not moved from.
-  explicit operator bool() const noexcept { return static_cast<bool>(frame_.handle); }
+  bool valid() const noexcept { return static_cast<bool>(frame_.handle); }
 
   /// Awaits it. Requires that it was neither awaited nor moved from.
   auto operator co_await() && {
