@@ -195,7 +195,7 @@ class cosmos_service {
       return refused(401,
                      "Required Header authorization is missing. Ensure a valid Authorization token "
                      "is passed.");
-    auto const plain = percent_decoded(given);
+    auto const plain = keyspan::cosmos::percent_decoded(given);
     if (!plain || !plain->starts_with("type=master&ver=1.0&sig="))
       return refused(401,
                      "The format of the authorization header is not valid: this server knows "
@@ -203,7 +203,7 @@ class cosmos_service {
     auto const own_date = header(asked, "x-ms-date");
     auto const date = own_date.empty() ? header(asked, "date") : own_date;
     auto const text = text_to_sign(asked, path, own_date, date);
-    auto const wanted = percent_decoded(options_.key.authorization(text));
+    auto const wanted = keyspan::cosmos::percent_decoded(options_.key.authorization(text));
     if (!is_same_secret(*plain, *wanted)) {
       std::string message{
           "The input authorization token can't serve the request. The wrong key is being used or "

@@ -203,25 +203,6 @@ inline std::optional<keyspan::wall_time> read_http_date(std::string_view text) {
 
 // ---- paths -------------------------------------------------------------------------------------
 
-/// A text without its %XX; none where they are not well-formed.
-inline std::optional<std::string> percent_decoded(std::string_view text) {
-  std::string made;
-  made.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      made.push_back(text[i]);
-      continue;
-    }
-    unsigned byte = 0;
-    if (text.size() - i < 3) return std::nullopt;
-    auto const [end, why] = std::from_chars(text.data() + i + 1, text.data() + i + 3, byte, 16);
-    if (why != std::errc{} || end != text.data() + i + 3) return std::nullopt;
-    made.push_back(static_cast<char>(byte));
-    i += 2;
-  }
-  return made;
-}
-
 /// The names of a path, without their escapes; slashes at its ends do not count.
 struct asked_path {
   std::vector<std::string> names{};
@@ -252,7 +233,7 @@ inline std::optional<asked_path> read_path(std::string_view target) {
   while (target.ends_with('/')) target.remove_suffix(1);
   while (!target.empty()) {
     auto const size = (std::min)(target.find('/'), target.size());
-    auto name = percent_decoded(target.substr(0, size));
+    auto name = keyspan::cosmos::percent_decoded(target.substr(0, size));
     if (!name || name->empty() || !keyspan::is_utf8(*name) || made.size() == 16)
       return std::nullopt;
     made.names.push_back(*std::move(name));
