@@ -1,6 +1,7 @@
 // test/adapter/curl_tls_test.cpp — whom libcurl believes to be the service. The other side is the
 // openssl command, with a certificate that it has signed itself a moment before.
 #include <keyspan/adapter/curl.hpp>
+#include <keyspan/async/when_all.hpp>
 #include <keyspan/core/error.hpp>
 #include <keyspan/core/result.hpp>
 #include <keyspan/transport/endpoint.hpp>
@@ -25,6 +26,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -188,6 +190,61 @@ TEST_CASE("a certificate for another name is refused, whoever vouches for it") {
   INFO(got.error().to_text().view());
   CHECK(got.error().code == errc::not_connected);
   CHECK(got.error().text.view().find("certificate") != std::string_view::npos);
+}
+
+// A server of node's that says what it was asked by, once it is asked by this many at a time.
+constexpr std::string_view speaks_http2 = R"js(
+const [, folder] = process.argv;
+const { readFileSync } = require("fs");
+const server = require("http2").createSecureServer({
+  allowHTTP1: true,
+  key: readFileSync(`${folder}/key.pem`),
+  cert: readFileSync(`${folder}/certificate.pem`),
+});
+let connections = 0;
+server.on("secureConnection", () => ++connections);
+server.on("request", (request, answer) => {
+  const chunks = [];
+  request.on("data", (chunk) => chunks.push(chunk));
+  request.on("end", () => {
+    answer.setHeader("x-version", request.httpVersion);
+    answer.setHeader("x-connections", connections);
+    setTimeout(() => answer.end(Buffer.concat(chunks)), 20);
+  });
+});
+server.listen(0, "127.0.0.1", () => console.log(`port ${server.address().port}`));
+)js";
+
+TEST_CASE("requests share a connection by HTTP/2 where a service offers it") {
+  if ((curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_HTTP2) == 0)
+    SKIP("this libcurl has no HTTP/2");
+  folder const here;
+  if (!make_certificate(here, "IP:127.0.0.1")) SKIP("there is no openssl command");
+  child server{{"node", "-e", std::string{speaks_http2}, here / "."}};
+  std::string const port = server.line_behind("port ");
+  if (port.empty()) SKIP("there is no node");
+  auto const where = service_endpoint::parse("https://127.0.0.1:" + port).value();
+  curl_loop loop;
+  for (bool const http2 : {true, false}) {
+    keyspan::curl_options options{.http2 = http2, .proxy = "", .ca_file = here / "certificate.pem"};
+    curl_transport const over{loop, where, options};
+    auto const send = [&](int number) {
+      request what{.method = "POST", .kind = request_kind::write};
+      what.body = std::string(20'000, static_cast<char>('a' + number % 26));
+      return over.send(std::move(what));
+    };
+    REQUIRE(loop.complete(send(0)).has_value());
+    std::vector<decltype(send(0))> all;
+    for (int i = 0; i < 24; ++i) all.push_back(send(i));
+    auto const answers = loop.complete(keyspan::when_all(std::move(all)));
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      REQUIRE(answers[i].has_value());
+      CHECK(answers[i]->status == 200);
+      CHECK(answers[i]->body == std::string(20'000, static_cast<char>('a' + i % 26)));
+      CHECK(answers[i]->headers.find("x-version") == (http2 ? "2.0" : "1.1"));
+      if (http2) CHECK(answers[i]->headers.find("x-connections") == "1");
+    }
+  }
 }
 
 TEST_CASE("who speaks plainly where TLS is expected is not connected, and nothing is told him") {
