@@ -127,7 +127,12 @@ TEST_CASE("who repeats in an error what he was sent does not get a secret into i
     };
     auto const refused = sync_wait(a.in.open<test::review>("shop", "reviews"));
     REQUIRE_FALSE(refused);
-    CHECK(refused.error().text == "Odd: *** or ***");
+    CHECK(refused.error().text.view().find("***") != std::string_view::npos);
+    auto const shown = refused.error().to_text();
+    for (std::size_t i = header.find("sig") + 8; i + 12 <= header.size(); ++i)
+      CHECK(shown.view().find(std::string_view{header}.substr(i, 12)) == std::string_view::npos);
+    for (std::size_t i = plain.find("sig=") + 4; i + 12 <= plain.size(); ++i)
+      CHECK(shown.view().find(std::string_view{plain}.substr(i, 12)) == std::string_view::npos);
   }
 }
 

@@ -21,10 +21,11 @@ namespace keyspan::cosmos {
 inline constexpr std::size_t longest_name = 255;
 
 /// Whether something may be called so: UTF-8 of 1 to `longest_name` bytes, without '/', '\\', '?'
-/// and '#', without control characters, and without a blank at its end.
+/// and '#', without control characters, and without a blank at its end; neither "." nor "..".
 [[nodiscard]] constexpr bool is_name(std::string_view name) {
   if (name.empty() || name.size() > longest_name || name.back() == ' ' || !is_utf8(name))
     return false;
+  if (name == "." || name == "..") return false;  // which some on the way take for folders
   for (char const c : name) {
     auto const byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7F || c == '/' || c == '\\' || c == '?' || c == '#') return false;

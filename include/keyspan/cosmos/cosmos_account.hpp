@@ -7,6 +7,7 @@
 #include <keyspan/async/clock.hpp>
 #include <keyspan/async/task.hpp>
 #include <keyspan/core/error.hpp>
+#include <keyspan/core/json.hpp>
 #include <keyspan/core/result.hpp>
 #include <keyspan/cosmos/address.hpp>
 #include <keyspan/cosmos/container_answers.hpp>
@@ -24,14 +25,17 @@
 #include <keyspan/transport/retrying.hpp>
 #include <keyspan/transport/transport.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 namespace keyspan::cosmos {
@@ -48,19 +52,73 @@ struct account_options {
 
 namespace detail {
 
-inline void hide(std::string& text, std::string_view secret) {
-  if (secret.empty()) return;
-  for (auto at = text.find(secret); at != text.npos; at = text.find(secret, at + 3))
-    text.replace(at, secret.size(), "***");
-}
-// As it was sent, and what that stands for.
-inline void hide_credential(std::string& text, std::string_view authorization) {
-  hide(text, authorization);
-  auto const plain = percent_decoded(authorization);
-  if (!plain) return;
-  hide(text, *plain);
-  // The part that is secret, without the words in front of it.
-  if (auto const at = plain->find("sig="); at != plain->npos) hide(text, plain->substr(at + 4));
+// A credential as it was sent, in any form that somebody may repeat it in: no run of so many
+// characters of it is to be seen anywhere.
+class hidden_credential {
+ public:
+  explicit hidden_credential(std::string_view authorization) {
+    add(authorization);
+    if (auto const plain = percent_decoded(authorization)) add(*plain);
+  }
+
+  // Puts stars in the place of what is a part of it. Returns whether there was any.
+  bool hide_in(std::string& text) const {
+    std::string const folded = lower(text);
+    bool has_any = false;
+    for (std::size_t i = 0; i + run <= folded.size(); ++i) {
+      if (!runs_.contains(std::hash<std::string_view>{}(std::string_view{folded}.substr(i, run))))
+        continue;
+      std::fill_n(text.begin() + static_cast<std::ptrdiff_t>(i), run, '*');
+      has_any = true;
+    }
+    return has_any;
+  }
+
+ private:
+  static constexpr std::size_t run = 8;
+
+  static std::string lower(std::string_view text) {
+    std::string made{text};
+    for (char& c : made) c = keyspan::detail::lower_case(c);
+    return made;
+  }
+  void add(std::string_view text) {
+    std::string const folded = lower(text);
+    std::string_view secret = folded;
+    // The words in front of it are no secret.
+    for (std::string_view const words : {std::string_view{"sig="}, std::string_view{"sig%3d"}})
+      if (auto const at = secret.find(words); at != secret.npos)
+        secret.remove_prefix(at + words.size());
+    for (std::size_t i = 0; i + run <= secret.size(); ++i)
+      runs_.insert(std::hash<std::string_view>{}(secret.substr(i, run)));
+  }
+
+  std::unordered_set<std::size_t> runs_{};
+};
+
+// Errors and events are made of what an answer says of itself, and somebody on the way may repeat
+// there what he was sent.
+inline void hide_credential(response& answer, std::string_view authorization) {
+  hidden_credential const secret{authorization};
+  header_list headers;
+  for (auto const& [name, value] : answer.headers) {
+    std::string shown = value;
+    secret.hide_in(shown);
+    headers.add(name, shown);
+  }
+  answer.headers = std::move(headers);
+  // Also where it stands there in JSON's escapes.
+  if (auto said = read_complaint(answer.body)) {
+    bool const in_code = secret.hide_in(said->code);
+    bool const in_message = secret.hide_in(said->message);
+    if (in_code || in_message) {
+      answer.body.clear();
+      json_writer out{answer.body};
+      out.begin_object().name("code").string(said->code);
+      out.name("message").string(said->message).end_object();
+    }
+  }
+  secret.hide_in(answer.body);
 }
 
 }  // namespace detail
@@ -141,10 +199,10 @@ class cosmos_account {
       account_.sign(what, about_, link_);
       auto&& asked = account_.to_->send(what);
       result<response> answer = co_await std::forward<decltype(asked)>(asked);
-      // Errors are read from such bodies, and somebody on the way may repeat what he was sent.
-      if (answer && answer->status >= 400)
+      bool const is_error = answer && service_errors{}(*answer).has_value();
+      if (is_error)
         if (auto const secret = what.headers.find("authorization"))
-          detail::hide_credential(answer->body, *secret);
+          detail::hide_credential(*answer, *secret);
       co_return answer;
     }
 

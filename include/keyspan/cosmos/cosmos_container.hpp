@@ -112,15 +112,15 @@ class cosmos_container {
   /// object, and `not_representable` where it has no id that the service takes; `not_a_key` for an
   /// object or an array where its key is; `too_large`. Of this one: `already_exists`.
   task<result<answer_type>> create(T document) {
-    return written(core_, what::create, std::move(document), {}, {});
+    return written(core_, what::create, std::move(document), {});
   }
   /// Writes a document, new or not. Errors: `precondition_failed`.
   task<result<answer_type>> upsert(T document, write_options options = {}) {
-    return written(core_, what::upsert, std::move(document), options, {});
+    return written(core_, what::upsert, std::move(document), options);
   }
   /// Writes a document that is there. Errors: `precondition_failed`; `not_found`.
   task<result<answer_type>> replace(T document, write_options options = {}) {
-    return written(core_, what::replace, std::move(document), options, {});
+    return written(core_, what::replace, std::move(document), options);
   }
   /// Takes a document away; the service does not say what it was. Errors: `not_found`;
   /// `precondition_failed`.
@@ -255,20 +255,19 @@ class cosmos_container {
     made.at = of.changed_at;
     return stored<T>{std::make_shared<keyspan::detail::stored_version<T> const>(std::move(made))};
   }
+  static unexpected named(std::string_view id, error const& why) {
+    return fail(why.code, "document \"", inline_text<60>{id}, "\": ", why.text);
+  }
   // A document as the service tells it. Errors: `malformed`, naming it.
   static result<stored<T>> stored_in(container_properties const& known, document_text const& told) {
-    auto const named = [&](error const& why) {
-      return fail(why.code, "document \"", inline_text<60>{std::string_view{told.id}},
-                  "\": ", why.text);
-    };
     auto json = json_from(told.json);
-    if (!json) return named(json.error());
+    if (!json) return named(told.id, json.error());
     auto const key = detail::key_in(known, *json);
-    if (!key) return named(key.error());
+    if (!key) return named(told.id, key.error());
     auto const version = detail::known_version::of(told);
     if (!version) return unexpected{version.error()};
     auto document = detail::taken_from<T>(*std::move(json));
-    if (!document) return named(document.error());
+    if (!document) return named(told.id, document.error());
     return stored_as(*std::move(document), *key, *version);
   }
 
@@ -283,6 +282,49 @@ class cosmos_container {
     return made;
   }
 
+  // ---- asking ----------------------------------------------------------------------------------
+
+  struct known_answer {
+    typename core::properties_pointer known;
+    response answer;
+  };
+  // What depends on the definition: where the service says that it has become another one, it is
+  // read again, and `make(definition, session)` makes the question anew, once. A key is given where
+  // the answer is to show what the session has seen of it.
+  template <class Make>
+  static task<result<known_answer>> asked(core_pointer at, Make make,
+                                          std::optional<partition_key> key,
+                                          detail::answer_judge judge,
+                                          detail::request_limits limits = {}) {
+    for (bool is_again = false;; is_again = true) {
+      auto const known = at->properties();
+      std::string session;
+      if (key) {
+        auto seen = at->session_for(*key, limits);
+        session = co_await std::move(seen);
+      }
+      result<service_request> question = make(*known, std::move(session));
+      if (!question) co_return unexpected{question.error()};
+      question->message.deadline = limits.deadline;
+      question->message.stop = limits.stop;
+      auto asking = at->ask(*std::move(question), judge);
+      auto answer = co_await std::move(asking);
+      if (answer) {
+        known_answer made{known, *std::move(answer)};
+        co_return made;
+      }
+      if (is_again || !detail::may_be_redefined(answer.error()))
+        co_return unexpected{answer.error()};
+      auto refreshing = at->refreshed(known, answer.error());
+      auto const refreshed = co_await std::move(refreshing);
+      if (!refreshed) co_return unexpected{refreshed.error()};
+      // Positions are of the container that they were given by.
+      bool const is_another = at->properties()->resource_id != at->container();
+      if (is_another && judge == detail::answer_judge::by_range)
+        co_return unexpected{answer.error()};
+    }
+  }
+
   // ---- writing ---------------------------------------------------------------------------------
 
   static service_request asked_to_write(core const& at, what kind, place const& where,
@@ -294,133 +336,176 @@ class cosmos_container {
   }
 
   static task<result<answer_type>> written(core_pointer at, what kind, T document,
-                                           write_options options,
-                                           std::optional<std::chrono::milliseconds> lives) {
+                                           write_options options) {
     auto json = json_of(document);
     if (!json) co_return unexpected{json.error()};
-    if (lives) (*json)["ttl"] = detail::whole_seconds(*lives);
-    auto const text = text_of(*json);
+    auto writing = written_as(at, kind, *std::move(json), std::move(document), options);
+    co_return co_await std::move(writing);
+  }
+  // The document is what is answered where the service says nothing that is a `T`.
+  static task<result<answer_type>> written_as(core_pointer at, what kind, nlohmann::json json,
+                                              T document, write_options options) {
+    auto const text = text_of(json);
     if (!text) co_return unexpected{text.error()};
-    for (bool is_again = false;; is_again = true) {
-      auto const known = at->properties();
-      auto const where = place_in(*known, *json);
-      if (!where) co_return unexpected{where.error()};
-      auto what_to_ask = asked_to_write(*at, kind, *where, *text, options.if_match);
-      auto asking = at->ask(std::move(what_to_ask), detail::answer_judge::by_key);
-      auto const answer = co_await std::move(asking);
-      if (!answer) {
-        if (is_again || !detail::may_be_redefined(answer.error()))
-          co_return unexpected{answer.error()};
-        auto refreshing = at->refreshed(known, answer.error());
-        auto const refreshed = co_await std::move(refreshing);
-        if (!refreshed) co_return unexpected{refreshed.error()};
-        continue;
+    auto const make = [&](container_properties const& known,
+                          std::string const&) -> result<service_request> {
+      auto const where = place_in(known, json);
+      if (!where) return unexpected{where.error()};
+      return asked_to_write(*at, kind, *where, *text, options.if_match);
+    };
+    auto asking = asked(at, make, std::nullopt, detail::answer_judge::by_key);
+    auto const got = co_await std::move(asking);
+    if (!got) co_return unexpected{got.error()};
+    response const& answer = got->answer;
+    answer_type made = answer_about(answer);
+    auto const told = document_in(answer);
+    if (!told) co_return unexpected{told.error()};
+    auto const etag = answer.headers.find("etag");
+    if (!told->is_there() && !etag)
+      co_return detail::not_understood(
+          answer, error{errc::bad_response, "a write is answered by a document or its etag"});
+    if (told->is_there()) {
+      if (auto read = stored_in(*got->known, *told)) {
+        made.item = *std::move(read);
+        co_return made;
       }
-      answer_type made = answer_about(*answer);
-      // What the service has made of it; it was written also where that is no `T`.
-      auto const told = document_in(*answer);
-      if (!told) co_return unexpected{told.error()};
-      auto const etag = answer->headers.find("etag");
-      if (!told->is_there() && !etag)
-        co_return detail::not_understood(
-            *answer, error{errc::bad_response, "a write is answered by a document or its etag"});
-      if (told->is_there()) {
-        if (auto read = stored_in(*known, *told)) {
-          made.item = *std::move(read);
-          co_return made;
-        }
-      }
-      detail::known_version version{.id = where->id};
-      if (etag) version.etag = std::string{*etag};
-      made.item = stored_as(std::move(document), where->key, version);
-      co_return made;
     }
+    // It was written, also where what the service tells of it is no `T`.
+    auto const where = place_in(*got->known, json);
+    if (!where) co_return unexpected{where.error()};
+    detail::known_version version{.id = where->id};
+    if (etag && etag->size() <= inline_text<64>::capacity()) version.etag = std::string{*etag};
+    made.item = stored_as(std::move(document), where->key, version);
+    co_return made;
   }
 
   static task<result<answer_type>> removed(core_pointer at, place where, write_options options) {
-    auto const known = at->properties();
-    if (auto const good = checked(*known, where); !good) co_return unexpected{good.error()};
-    document_options const how{.if_match = options.if_match};
-    auto what_to_ask = remove_document(at->address(), where.key, where.id, how);
-    auto asking = at->ask(std::move(what_to_ask), detail::answer_judge::by_key);
-    auto const answer = co_await std::move(asking);
-    if (!answer) co_return unexpected{answer.error()};
+    auto const make = [&](container_properties const& known,
+                          std::string const&) -> result<service_request> {
+      if (auto const good = checked(known, where); !good) return unexpected{good.error()};
+      document_options const how{.if_match = options.if_match};
+      return remove_document(at->address(), where.key, where.id, how);
+    };
+    auto asking = asked(at, make, std::nullopt, detail::answer_judge::by_key);
+    auto const got = co_await std::move(asking);
+    if (!got) co_return unexpected{got.error()};
     // Somebody in between says 200 to whatever he is asked.
-    if (answer->status != 204) {
-      auto const told = document_in(*answer);
+    if (got->answer.status != 204) {
+      auto const told = document_in(got->answer);
       if (!told) co_return unexpected{told.error()};
       if (!told->is_there())
         co_return detail::not_understood(
-            *answer, error{errc::bad_response, "a removal is answered by status 204"});
+            got->answer, error{errc::bad_response, "a removal is answered by status 204"});
     }
-    co_return answer_about(*answer);
+    co_return answer_about(got->answer);
+  }
+
+  // A document as JSON, changed by a function of the `T` that it is: what a `T` does not know of it
+  // stays as it was.
+  template <class F>
+  static result<T> patch_json(nlohmann::json& json, F& f) {
+    auto document = document_from<T>(json);
+    if (!document) return document;
+    auto const before = json_of(*document);
+    if (!before) return unexpected{before.error()};
+    if (auto const done = keyspan::detail::patched(*document, f); !done)
+      return unexpected{done.error()};
+    auto after = json_of(*document);
+    if (!after) return unexpected{after.error()};
+    detail::lay_over(json, *before, *std::move(after));
+    return document;
   }
 
   template <class F>
   static task<result<answer_type>> patched(core_pointer at, place where, F f, write_options options,
                                            std::optional<std::chrono::milliseconds> lives) {
+    double charge = 0;
     // Each time somebody else has written it; but not for ever.
     for (int tries = 0;; ++tries) {
-      auto reading = read_one(at, where, {});
+      auto reading = read_raw(at, where, {});
       auto seen = co_await std::move(reading);
       if (!seen) co_return unexpected{seen.error()};
-      if (!options.if_match.empty() && seen->item.etag() != options.if_match)
+      charge += seen->about.charge;
+      auto const etag = seen->version.etag;
+      if (etag.empty())
+        co_return fail(errc::unsupported,
+                       "the service gives no etags, without which nobody can patch safely");
+      if (!options.if_match.empty() && options.if_match != std::string_view{etag})
         co_return fail(errc::precondition_failed,
-                       "the document was changed meanwhile: its etag is ", seen->item.etag());
-      T changed = *seen->item;
-      if (auto const done = keyspan::detail::patched(changed, f); !done)
-        co_return unexpected{done.error()};
-      auto const json = json_of(changed);
-      if (!json) co_return unexpected{json.error()};
-      auto const known = at->properties();
-      auto const now = place_in(*known, *json);
+                       "the document was changed meanwhile: its etag is ", std::string_view{etag});
+      auto changed = patch_json(seen->json, f);
+      if (!changed) co_return unexpected{changed.error()};
+      if (lives) seen->json["ttl"] = detail::whole_seconds(*lives);
+      auto const now = place_in(*seen->known, seen->json);
       if (!now) co_return unexpected{now.error()};
       if (now->id != where.id || now->key != where.key)
         co_return fail(errc::key_mismatch,
                        "a patch changed the partition key or the id: remove the document and "
                        "create it anew");
-      auto writing = written(at, what::replace, std::move(changed),
-                             write_options{.if_match = seen->item.etag()}, lives);
+      write_options const unchanged{.if_match = inline_text<64>{std::string_view{etag}}};
+      auto writing =
+          written_as(at, what::replace, std::move(seen->json), *std::move(changed), unchanged);
       auto answer = co_await std::move(writing);
+      charge += answer ? answer->charge : answer.error().wire.charge;
       bool const is_overtaken =
           !answer && options.if_match.empty() && answer.error().code == errc::precondition_failed;
-      if (!is_overtaken || tries == most_tries) co_return answer;
+      if (is_overtaken && tries < most_tries) continue;
+      if (answer) {
+        answer->charge = charge;
+        co_return answer;
+      }
+      error why = answer.error();
+      why.wire.charge = charge;
+      co_return unexpected{why};
     }
   }
 
   // ---- reading ---------------------------------------------------------------------------------
 
+  // A document as JSON, and what is known of it.
+  struct raw_document {
+    typename core::properties_pointer known;
+    answer_type about;
+    nlohmann::json json;
+    partition_key key;
+    detail::known_version version;
+  };
+  static task<result<raw_document>> read_raw(core_pointer at, place where, std::string session) {
+    auto const make = [&](container_properties const& known,
+                          std::string own) -> result<service_request> {
+      if (auto const good = checked(known, where); !good) return unexpected{good.error()};
+      document_options const how{.session_token = session.empty() ? own : session};
+      return read_document(at->address(), where.key, where.id, how);
+    };
+    auto key = session.empty() && checked(*at->properties(), where) ? std::optional{where.key}
+                                                                    : std::nullopt;
+    auto asking = asked(at, make, std::move(key), detail::answer_judge::by_key);
+    auto const got = co_await std::move(asking);
+    if (!got) co_return unexpected{got.error()};
+    auto const told = document_in(got->answer);
+    if (!told) co_return unexpected{told.error()};
+    if (!told->is_there())
+      co_return detail::not_understood(
+          got->answer, error{errc::bad_response, "a read is answered by a document"});
+    auto json = json_from(told->json);
+    if (!json) co_return named(told->id, json.error());
+    auto own_key = detail::key_in(*got->known, *json);
+    if (!own_key) co_return named(told->id, own_key.error());
+    auto version = detail::known_version::of(*told);
+    if (!version) co_return unexpected{version.error()};
+    raw_document made{got->known, answer_about(got->answer), *std::move(json), *std::move(own_key),
+                      *std::move(version)};
+    co_return made;
+  }
   static task<result<answer_type>> read_one(core_pointer at, place where, std::string session) {
-    for (bool is_again = false;; is_again = true) {
-      auto const known = at->properties();
-      if (auto const good = checked(*known, where); !good) co_return unexpected{good.error()};
-      if (session.empty()) {
-        auto seen = at->session_for(where.key);
-        session = co_await std::move(seen);
-      }
-      document_options const how{.session_token = session};
-      auto what_to_ask = read_document(at->address(), where.key, where.id, how);
-      auto asking = at->ask(std::move(what_to_ask), detail::answer_judge::by_key);
-      auto const answer = co_await std::move(asking);
-      if (!answer) {
-        if (is_again || !detail::may_be_redefined(answer.error()))
-          co_return unexpected{answer.error()};
-        auto refreshing = at->refreshed(known, answer.error());
-        auto const refreshed = co_await std::move(refreshing);
-        if (!refreshed) co_return unexpected{refreshed.error()};
-        continue;
-      }
-      auto const told = document_in(*answer);
-      if (!told) co_return unexpected{told.error()};
-      if (!told->is_there())
-        co_return detail::not_understood(
-            *answer, error{errc::bad_response, "a read is answered by a document"});
-      auto read = stored_in(*known, *told);
-      if (!read) co_return unexpected{read.error()};
-      answer_type made = answer_about(*answer);
-      made.item = *std::move(read);
-      co_return made;
-    }
+    auto reading = read_raw(at, std::move(where), std::move(session));
+    auto raw = co_await std::move(reading);
+    if (!raw) co_return unexpected{raw.error()};
+    auto document = detail::taken_from<T>(std::move(raw->json));
+    if (!document) co_return named(raw->version.id, document.error());
+    answer_type made = std::move(raw->about);
+    made.item = stored_as(*std::move(document), raw->key, raw->version);
+    co_return made;
   }
 
   struct reading_many {
@@ -458,6 +543,9 @@ class cosmos_container {
   static task<result<items_answer<T>>> read_all(core_pointer at, std::vector<item_id> ids) {
     reading_many all{.ids = std::move(ids)};
     all.answer.items.resize(all.ids.size());
+    // Once, ahead of those who would all ask for them.
+    auto listing = at->listed_for_session();
+    co_await std::move(listing);
     std::vector<task<void>> readers;
     std::size_t const count = (std::min)(all.ids.size(), std::size_t{at->options().reads_at_once});
     for (std::size_t i = 0; i < count; ++i) readers.push_back(read_what_is_left(at, all));
@@ -477,51 +565,58 @@ class cosmos_container {
     nlohmann::json operations = nlohmann::json::array();
     std::vector<bool> may_be_overtaken{};
     std::optional<std::pair<std::size_t, error>> refused{};
+    double charge = 0;  // of what was read for it
   };
 
   static task<planned_batch> planned(core_pointer at, item_batch<T> const& work) {
     planned_batch made;
     auto const known = at->properties();
-    std::map<std::string, T> seen;  // what the batch itself has written by then
+    std::map<std::string, nlohmann::json> seen;  // what the batch itself has written by then
     for (std::size_t i = 0; i < work.size(); ++i) {
       auto const& one = work.operations()[i];
       made.may_be_overtaken.push_back(false);
       auto const refuse = [&](error const& why) { made.refused.emplace(i, why); };
       auto operation = nlohmann::json::object();
       if (!one.if_match.empty()) operation["ifMatch"] = std::string{one.if_match.view()};
-      std::optional<T> document = one.document;
       place where{.key = work.key()};
-      if (!document) {
+      if (!one.document) {
         auto const named = owned_place(work.key(), one.id[0]);
         if (!named.is_id) {
           refuse(detail::no_document_id_error());
           co_return made;
         }
-        where.id = named.id;
-        where.is_id = true;
+        where = named;
       }
+      std::optional<nlohmann::json> json;
       if (one.what == what::patch) {
         if (auto const own = seen.find(where.id); own != seen.end()) {
-          document = own->second;
+          json = own->second;
         } else {
-          auto reading = read_one(at, where, {});
-          auto const read = co_await std::move(reading);
+          auto reading = read_raw(at, where, {});
+          auto read = co_await std::move(reading);
           if (!read) {
             refuse(read.error());
             co_return made;
           }
-          document = *read->item;
+          made.charge += read->about.charge;
           made.may_be_overtaken.back() = one.if_match.empty();
-          if (one.if_match.empty()) operation["ifMatch"] = std::string{read->item.etag().view()};
+          if (one.if_match.empty()) operation["ifMatch"] = read->version.etag;
+          json = std::move(read->json);
         }
-        if (auto const done = one.patch(*document); !done) {
-          refuse(done.error());
+        if (auto const changed = patch_json(*json, one.patch); !changed) {
+          refuse(changed.error());
           co_return made;
         }
+      } else if (one.document) {
+        auto whole = json_of(*one.document);
+        if (!whole) {
+          refuse(whole.error());
+          co_return made;
+        }
+        json = *std::move(whole);
       }
-      if (document) {
-        auto json = json_of(*document);
-        auto const is_at = json ? place_in(*known, *json) : result<place>{unexpected{json.error()}};
+      if (json) {
+        auto const is_at = place_in(*known, *json);
         if (!is_at) {
           refuse(is_at.error());
           co_return made;
@@ -533,7 +628,7 @@ class cosmos_container {
           co_return made;
         }
         where.id = is_at->id;
-        seen.insert_or_assign(where.id, *std::move(document));
+        seen.insert_or_assign(where.id, *json);
         operation["resourceBody"] = *std::move(json);
       } else if (one.what == what::remove) {
         seen.erase(where.id);
@@ -556,8 +651,9 @@ class cosmos_container {
     return made;
   }
 
-  static result<answer_type> answer_of(core const& at, partition_key const& key,
-                                       nlohmann::json const& told, std::size_t number) {
+  // What was done is told as done, also where its document is no `T`.
+  static result<answer_type> answer_of(partition_key const& key, nlohmann::json const& told,
+                                       std::size_t number) {
     auto const outcome = detail::batch_outcome_in(told, number);
     if (!outcome) return unexpected{outcome.error()};
     answer_type made;
@@ -566,12 +662,8 @@ class cosmos_container {
     auto const body = told.find("resourceBody");
     if (body == told.end() || !body->is_object()) return made;
     auto const version = detail::known_version::of(*body, outcome->etag);
-    if (!version) return unexpected{version.error()};
     auto document = detail::taken_from<T>(nlohmann::json(*body));
-    if (!document)
-      return fail(document.error().code, "operation ", number, ": ", document.error().text);
-    static_cast<void>(at);
-    made.item = stored_as(*std::move(document), key, *version);
+    if (version && document) made.item = stored_as(*std::move(document), key, *version);
     return made;
   }
 
@@ -581,30 +673,40 @@ class cosmos_container {
       co_return fail(errc::too_large, "a batch has ", detail::most_operations,
                      " operations at most, this one ", work.size());
     place const where{.key = work.key(), .id = "any", .is_id = true};
+    double charge = 0;
     for (int tries = 0;; ++tries) {
-      auto const known = at->properties();
-      if (auto const good = checked(*known, where); !good) co_return unexpected{good.error()};
+      if (auto const good = checked(*at->properties(), where); !good)
+        co_return unexpected{good.error()};
       auto planning = planned(at, work);
       auto plan = co_await std::move(planning);
-      if (plan.refused)
-        co_return refused_batch(work.size(), plan.refused->first, plan.refused->second);
-      auto text = text_of(plan.operations);
+      charge += plan.charge;
+      if (plan.refused) {
+        auto refused = refused_batch(work.size(), plan.refused->first, plan.refused->second);
+        refused.charge = charge + plan.refused->second.wire.charge;
+        co_return refused;
+      }
+      auto const text = text_of(plan.operations);
       if (!text) co_return unexpected{text.error()};
-      auto what_to_ask = execute_batch(at->address(), work.key(), *std::move(text));
-      auto asking = at->ask(std::move(what_to_ask), detail::answer_judge::by_key);
-      auto const answer = co_await std::move(asking);
-      if (!answer) co_return unexpected{answer.error()};
-      auto const list = json_from(answer->body);
+      auto const make = [&](container_properties const& known,
+                            std::string const&) -> result<service_request> {
+        if (auto const good = checked(known, where); !good) return unexpected{good.error()};
+        return execute_batch(at->address(), work.key(), *text);
+      };
+      auto asking = asked(at, make, std::nullopt, detail::answer_judge::by_key);
+      auto const got = co_await std::move(asking);
+      if (!got) co_return unexpected{got.error()};
+      auto const list = json_from(got->answer.body);
       if (!list || !list->is_array() || list->size() != work.size())
         co_return detail::not_understood(
-            *answer, error{errc::bad_response, "a batch of ", work.size(),
-                           " operations is answered by a list of so many outcomes"});
+            got->answer, error{errc::bad_response, "a batch of ", work.size(),
+                               " operations is answered by a list of so many outcomes"});
       batch_answer<T> made;
-      made.charge = answer->charge;
-      auto const about = answer_about(*answer);
+      auto const about = answer_about(got->answer);
+      charge += about.charge;
+      made.charge = charge;
       bool is_overtaken = false;
       for (std::size_t i = 0; i < work.size(); ++i) {
-        auto one = answer_of(*at, work.key(), (*list)[i], i);
+        auto one = answer_of(work.key(), (*list)[i], i);
         if (one) {
           one->partition = about.partition;
           one->session_token = about.session_token;
@@ -633,14 +735,17 @@ class cosmos_container {
                            known->scheme.scheme() == cosmos_scheme::multihash;
     if (request.key != nullptr && !is_of_one_key && !is_prefix && !known->is_system_key)
       co_return unexpected{not_whole(*known, *request.key)};
+    detail::request_limits const limits{request.deadline, request.stop};
     page_target target{.container = at->container()};
     std::string partition{request.partition};
+    std::optional<partition_key> key;  // whose session counts, where nobody says which
     if (is_of_one_key) {
       target.key = request.key;
+      if (request.session_token.empty()) key = *request.key;
     } else {
       bool is_whole = request.is_whole_partition;
       if (partition.empty()) {
-        auto finding = at->owner_of(range);
+        auto finding = at->owner_of(range, limits);
         auto owner = co_await std::move(finding);
         if (!owner) co_return unexpected{owner.error()};
         partition = std::move(owner->id);
@@ -651,37 +756,36 @@ class cosmos_container {
       target.partition = partition;
       if (!is_whole) target.part = detail::epk_range_of(range);
     }
-    std::string session{request.session_token};
-    if (session.empty()) {
-      if (is_of_one_key) {
-        auto seen = at->session_for(*request.key);
-        session = co_await std::move(seen);
-      } else {
+    auto const make = [&](container_properties const&,
+                          std::string session) -> result<service_request> {
+      if (!request.session_token.empty()) {
+        session = request.session_token;
+      } else if (!is_of_one_key) {
         session = at->session_for_partition(partition);
       }
-    }
-    page_options const how{.most = request.page_size, .session_token = session};
-    auto what_to_ask = read_changes(at->address(), target, from, request.mode, how);
-    what_to_ask.message.deadline = request.deadline;
-    what_to_ask.message.stop = request.stop;
-    auto asking = at->ask(std::move(what_to_ask), detail::answer_judge::by_range);
-    auto const answer = co_await std::move(asking);
-    if (!answer) co_return unexpected{answer.error()};
+      page_options const how{.most = request.page_size, .session_token = session};
+      return read_changes(at->address(), target, from, request.mode, how);
+    };
+    auto asking = asked(at, make, std::move(key), detail::answer_judge::by_range, limits);
+    auto const got = co_await std::move(asking);
+    if (!got) co_return unexpected{got.error()};
     if (request.mode == feed_mode::all_versions_and_deletes) {
-      auto const told = changes_in(*answer);
+      auto const told = changes_in(got->answer);
       if (!told) co_return unexpected{told.error()};
-      co_return page_from(*known, *answer, *told);
+      co_return page_from(*got->known, got->answer, *told, from);
     }
-    auto const told = documents_in(*answer);
+    auto const told = documents_in(got->answer);
     if (!told) co_return unexpected{told.error()};
-    co_return page_from(*known, *answer, *told);
+    co_return page_from(*got->known, got->answer, *told, from);
   }
 
   template <class Text>
   static result<page_type> page_from(container_properties const& known, response const& answer,
-                                     text_page<Text> const& told) {
+                                     text_page<Text> const& told, continuation const& from) {
     page_details const& details = told.details;
-    if (details.etag.empty())
+    // Where nothing is new, nobody has moved.
+    bool const stays = details.etag.empty() && details.not_modified && !from.is_start();
+    if (details.etag.empty() && !stays)
       return detail::not_understood(
           answer, error{errc::bad_response,
                         "a page of changes came without an etag, so nothing can follow it"});
@@ -692,7 +796,7 @@ class cosmos_container {
       if (!item) return unexpected{item.error()};
       made.items.push_back(*std::move(item));
     }
-    made.continuation = details.etag;
+    made.continuation = stays ? from.text() : details.etag;
     made.nothing_new = details.not_modified;
     made.attempts = answer.attempts;
     made.charge = details.wire.charge;

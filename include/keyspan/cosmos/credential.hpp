@@ -150,9 +150,12 @@ class master_key {
     return master_key{std::move(bytes)};
   }
   master_key(master_key const&) = default;
-  master_key& operator=(master_key const&) = default;
   master_key(master_key&&) = default;
-  master_key& operator=(master_key&&) = default;
+  // What it had goes with the copy.
+  master_key& operator=(master_key other) noexcept {
+    bytes_.swap(other.bytes_);
+    return *this;
+  }
   ~master_key() {
     for (unsigned char& byte : bytes_) static_cast<unsigned char volatile&>(byte) = 0;
   }

@@ -10,6 +10,7 @@
 #include <keyspan/core/number.hpp>
 #include <keyspan/core/result.hpp>
 #include <keyspan/core/text.hpp>
+#include <keyspan/core/utf8.hpp>
 #include <keyspan/core/version.hpp>
 #include <keyspan/key/described_member.hpp>
 
@@ -254,9 +255,16 @@ result<T> value_from_json(nlohmann::json const& from) {
     return no_such_value("a boolean", from);
   } else if constexpr (whole_number_type<T>) {
     return integer_from<T>(from);
+  } else if constexpr (std::floating_point<T>) {
+    if (!from.is_number()) return no_such_value("a number", from);
+    auto const number = from.template get<double>();
+    if (std::abs(number) <= static_cast<double>((std::numeric_limits<T>::max)()))
+      return static_cast<T>(number);
+    return fail(errc::not_representable, "a number is beyond what the member can hold");
+  } else if constexpr (std::same_as<T, std::string>) {
+    if (auto const* const text = from.get_ptr<std::string const*>()) return *text;
+    return no_such_value("a text", from);
   } else {
-    if constexpr (std::floating_point<T>)
-      if (!from.is_number()) return no_such_value("a number", from);
 #if KEYSPAN_EXCEPTIONS
     try {
       return from.template get<T>();
@@ -284,14 +292,25 @@ template <document_type T>
 
 namespace detail {
 
-// JSON has no words for them, and they would be written as null.
-inline bool has_infinities(nlohmann::json const& value) {
-  if (auto const* const real = value.get_ptr<nlohmann::json::number_float_t const*>())
-    return !std::isfinite(*real);
-  if (!value.is_structured()) return false;
-  for (auto const& one : value)
-    if (has_infinities(one)) return true;
-  return false;
+// What JSON has no words for: infinities would be written as null.
+inline std::optional<error> unsayable_in(nlohmann::json const& value) {
+  error const no_text{errc::invalid_utf8, "a text of the document is not well-formed UTF-8"};
+  if (auto const* const real = value.get_ptr<nlohmann::json::number_float_t const*>()) {
+    if (!std::isfinite(*real))
+      return error{errc::not_representable,
+                   "a number of the document is infinite or none, which JSON cannot say"};
+  } else if (auto const* const text = value.get_ptr<std::string const*>()) {
+    if (!is_utf8(*text)) return no_text;
+  } else if (auto const* const members = value.get_ptr<nlohmann::json::object_t const*>()) {
+    for (auto const& [name, member] : *members) {
+      if (!is_utf8(name)) return no_text;
+      if (auto why = unsayable_in(member)) return why;
+    }
+  } else if (auto const* const elements = value.get_ptr<nlohmann::json::array_t const*>()) {
+    for (auto const& element : *elements)
+      if (auto why = unsayable_in(element)) return why;
+  }
+  return std::nullopt;
 }
 
 }  // namespace detail
@@ -299,18 +318,8 @@ inline bool has_infinities(nlohmann::json const& value) {
 /// JSON as its text. Numbers are written so that they are read as the same ones. Errors:
 /// `invalid_utf8`; `not_representable` for an infinity and for not-a-number.
 [[nodiscard]] inline result<std::string> text_of(nlohmann::json const& document) {
-  if (detail::has_infinities(document))
-    return fail(errc::not_representable,
-                "a number of the document is infinite or none, which JSON cannot say");
-#if KEYSPAN_EXCEPTIONS
-  try {
-    return document.dump();
-  } catch (nlohmann::json::type_error const&) {
-    return fail(errc::invalid_utf8, "a text of the document is not well-formed UTF-8");
-  }
-#else
+  if (auto const why = detail::unsayable_in(document)) return unexpected{*why};
   return document.dump();
-#endif
 }
 
 /// The JSON that a text is, its values of the kinds that nlohmann/json itself reads. Errors:
@@ -320,7 +329,7 @@ inline bool has_infinities(nlohmann::json const& value) {
   auto made = detail::value_at(in);
   in.finish();
   if (in.ok()) return made;
-  return fail(errc::malformed, "a document is JSON whose numbers a double can hold");
+  return fail(errc::malformed, in.error().text);
 }
 
 /// The document that JSON is. Whole numbers are read exactly or not at all. Errors: `malformed`

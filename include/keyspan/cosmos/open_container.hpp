@@ -4,6 +4,8 @@
 //   cosmos_container  -->  open_container  --door-->  cosmos_account
 #pragma once
 
+#include <keyspan/async/clock.hpp>
+#include <keyspan/async/stop_token.hpp>
 #include <keyspan/async/task.hpp>
 #include <keyspan/core/contract.hpp>
 #include <keyspan/core/error.hpp>
@@ -62,9 +64,10 @@ inline constexpr std::size_t longest_document_id = 1023;
 
 /// Whether a document may have this id: UTF-8 of 1 to `longest_document_id` bytes without '/',
 /// '\\',
-/// '?', '#' and control characters.
+/// '?', '#' and control characters, and neither "." nor "..".
 [[nodiscard]] constexpr bool is_document_id(std::string_view id) {
-  return !id.empty() && id.size() <= longest_document_id && is_utf8(id) &&
+  return !id.empty() && id.size() <= longest_document_id && is_utf8(id) && id != "." &&
+         id != ".." &&  // which some on the way take for folders
          std::none_of(id.begin(), id.end(), [](char c) {
            return static_cast<unsigned char>(c) < 0x20 || c == '\x7F' || c == '/' || c == '\\' ||
                   c == '?' || c == '#';
@@ -80,6 +83,12 @@ struct container_options {
 };
 
 namespace detail {
+
+// How long somebody waits for a question, and what is asked for it.
+struct request_limits {
+  std::optional<instant> deadline{};
+  stop_token stop{};
+};
 
 // ---- the way to the account --------------------------------------------------------------------
 
@@ -182,8 +191,16 @@ inline result<nlohmann::json> what_is_left(container_properties const& known, st
     if (key->is_array() && i < key->size()) {
       value = &(*key)[i];
     } else if (key->is_object()) {
-      for (std::string const& name : {std::string{path[path.size() - 1]}, path.to_text()})
-        if (auto const found = key->find(name); found != key->end()) value = &*found;
+      // By its path, or by its last name where no other path has that.
+      auto const last = path[path.size() - 1];
+      bool const is_alone =
+          std::count_if(known.paths.begin(), known.paths.end(),
+                        [&](key_path const& one) { return one[one.size() - 1] == last; }) == 1;
+      if (auto const found = key->find(path.to_text()); found != key->end()) {
+        value = &*found;
+      } else if (auto const own = key->find(std::string{last}); own != key->end() && is_alone) {
+        value = &*own;
+      }
     }
     // An object in its place stands for a value that the document did not have.
     if (value == nullptr || value->is_structured()) continue;
@@ -256,12 +273,34 @@ inline result<batch_outcome> batch_outcome_in(nlohmann::json const& told, std::s
   return unexpected{why};
 }
 
+// ---- changing what is there ---------------------------------------------------------------------
+
+// Lays what has become of `before` over `to`, which may have members of which neither knows.
+inline void lay_over(nlohmann::json& to, nlohmann::json const& before, nlohmann::json after) {
+  if (!to.is_object() || !before.is_object() || !after.is_object()) {
+    to = std::move(after);
+    return;
+  }
+  for (auto const& [name, value] : before.items())
+    if (!after.contains(name)) to.erase(name);
+  for (auto& [name, value] : after.items()) {
+    auto const was = before.find(name);
+    if (was != before.end() && *was == value) continue;  // as it is there, to the letter
+    if (was != before.end() && to.contains(name)) {
+      lay_over(to[name], *was, std::move(value));
+    } else {
+      to[name] = std::move(value);
+    }
+  }
+}
+
 // ---- what the service says of definitions ------------------------------------------------------
 
 // Whether the reason may be that the definition which is known has become another one.
 inline bool may_be_redefined(error const& why) {
   return why.wire.status != 0 &&
-         (why.code == errc::container_changed || why.code == errc::key_mismatch);
+         (why.code == errc::container_changed || why.code == errc::key_mismatch ||
+          why.code == errc::session_not_available);  // of one that has the name no more
 }
 
 // As the service takes it: never empty, which some refuse, and "00" is the same place.
@@ -335,11 +374,12 @@ class open_container : public std::enable_shared_from_this<open_container<Scheme
   // Asks, remembers what the session has seen, and gives errors as errors.
   task<result<response>> ask(service_request what, answer_judge judge) {
     auto const self = this->shared_from_this();
+    auto const known = properties();
     auto asking = door_.send(std::move(what), judge);
     auto answer = co_await std::move(asking);
     if (!answer) co_return answer;
     auto const why = judging{judge}(*answer);
-    if (options_.keeps_session && shows_progress(*answer)) remember(*answer);
+    notice(*answer, *known);
     if (why) co_return unexpected{*why};
     co_return answer;
   }
@@ -358,12 +398,14 @@ class open_container : public std::enable_shared_from_this<open_container<Scheme
     if (now->scheme != known->scheme)
       co_return fail(errc::scheme_mismatch, "the container was made anew, and is hashed by ",
                      now->scheme.name(), " now: open it again");
-    if (*now == *known && why.code == errc::key_mismatch) co_return unexpected{why};
+    // Only a name that is taken for an old one is worth another try then.
+    if (*now == *known && why.code != errc::container_changed) co_return unexpected{why};
     std::lock_guard const lock{mutex_};
     if (now->resource_id != properties_->resource_id) {
       tokens_.clear();
       listed_.clear();
       routing_.reset();
+      is_stale_ = false;
     }
     properties_ = std::make_shared<container_properties const>(*std::move(now));
     co_return {};
@@ -371,27 +413,20 @@ class open_container : public std::enable_shared_from_this<open_container<Scheme
 
   // ---- partitions ------------------------------------------------------------------------------
 
-  task<result<partition_page<token_type>>> partitions_since(std::string known) {
-    auto const self = this->shared_from_this();
-    auto asking = ask(read_partitions(address_, known), answer_judge::by_service);
-    auto const answer = co_await std::move(asking);
-    if (!answer) co_return unexpected{answer.error()};
-    auto page = partitions_in(scheme_, *answer);
-    if (!page) co_return page;
-    std::lock_guard const lock{mutex_};
-    for (auto const& one : page->partitions) listed_.insert_or_assign(one.id, one);
-    co_return page;
+  task<result<partition_page<token_type>>> partitions_since(std::string known,
+                                                            request_limits limits = {}) {
+    return listed(this->shared_from_this(), std::move(known), std::move(limits));
   }
 
-  // Who owns what, as far as it is known here; where nothing is, or what is known is not relied
-  // upon any more, the service is asked.
-  task<result<routing_pointer>> routed(routing_pointer stale = nullptr) {
+  // Who owns what, as far as it is known here; where nothing is, or it has changed since, the
+  // service is asked.
+  task<result<routing_pointer>> routed(request_limits limits, routing_pointer stale = nullptr) {
     auto const self = this->shared_from_this();
     auto const seen = routing_known();
-    if (seen != nullptr && seen != stale) co_return seen;
+    if (seen != nullptr && seen != stale && !is_stale()) co_return seen;
     auto refresh = seen ? routing_refresh<Scheme>{seen} : routing_refresh<Scheme>{scheme_};
     while (refresh.wants_page()) {
-      auto asking = partitions_since(refresh.version());
+      auto asking = partitions_since(refresh.version(), limits);
       auto page = co_await std::move(asking);
       if (!page) co_return unexpected{page.error()};
       refresh.take(*std::move(page));
@@ -399,16 +434,24 @@ class open_container : public std::enable_shared_from_this<open_container<Scheme
     if (refresh.outcome()) {
       std::lock_guard const lock{mutex_};
       routing_ = *refresh.outcome();
+      is_stale_ = false;
     }
     co_return refresh.outcome();
   }
+  // The same ahead of many reads, where there is a session to be shown.
+  task<void> listed_for_session() {
+    auto const self = this->shared_from_this();
+    if (!has_session() || !lists_partitions()) co_return;
+    auto routing = routed({});
+    static_cast<void>(co_await std::move(routing));
+  }
 
   // The one partition that a range lies in. Errors: `range_gone` where there is none.
-  task<result<partition<token_type>>> owner_of(range_type range) {
+  task<result<partition<token_type>>> owner_of(range_type range, request_limits limits) {
     auto const self = this->shared_from_this();
     routing_pointer stale;
     for (int i = 0; i < 2; ++i) {
-      auto routing = routed(stale);
+      auto routing = routed(limits, stale);
       auto const now = co_await std::move(routing);
       if (!now) co_return unexpected{now.error()};
       auto const& owner = (*now)->at(range.lower());
@@ -429,11 +472,11 @@ class open_container : public std::enable_shared_from_this<open_container<Scheme
   // ---- the session -----------------------------------------------------------------------------
 
   // What a read of a key is to show; nothing where nothing was seen.
-  task<std::string> session_for(partition_key key) {
+  task<std::string> session_for(partition_key key, request_limits limits = {}) {
     auto const self = this->shared_from_this();
     if (!has_session()) co_return std::string{};
     if (!lists_partitions()) co_return session_token();
-    auto routing = routed();
+    auto routing = routed(std::move(limits));
     auto const now = co_await std::move(routing);
     // Of all partitions, where it is not known which one it is.
     if (!now) {
@@ -474,12 +517,44 @@ class open_container : public std::enable_shared_from_this<open_container<Scheme
         answer.status == 404 && details_of(answer).substatus == substatus::session_not_available;
     return !is_behind && (answer.status == 404 || answer.status == 409 || answer.status == 412);
   }
-  // One that cannot be read, or merged with what is known, promises nothing.
-  void remember(response const& answer) {
-    auto const token = answer.headers.find("x-ms-session-token");
-    if (!token || token->empty()) return;
+  // What an answer tells beside what was asked. One of before the container was made anew tells
+  // nothing; a session token that cannot be read, or merged with what is known, promises nothing.
+  void notice(response const& answer, container_properties const& known) {
     std::lock_guard const lock{mutex_};
-    static_cast<void>(tokens_.take(*token));
+    if (known.resource_id != properties_->resource_id) return;
+    auto const details = details_of(answer);
+    auto const partition = answer.headers.find("x-ms-documentdb-partitionkeyrangeid");
+    bool const is_gone = answer.status == 410 && details.substatus != substatus::name_cache_stale;
+    bool const is_elsewhere = partition && *partition != unlisted_ && routing_ != nullptr &&
+                              routing_->find(*partition) == nullptr;
+    if (is_gone || is_elsewhere) is_stale_ = true;
+    // Asked for once: a service may name what it does not list.
+    if (is_elsewhere) unlisted_ = std::string{*partition};
+    auto const token = answer.headers.find("x-ms-session-token");
+    if (options_.keeps_session && token && !token->empty() && shows_progress(answer))
+      static_cast<void>(tokens_.take(*token));
+  }
+  bool is_stale() const {
+    std::lock_guard const lock{mutex_};
+    return is_stale_;
+  }
+  static task<result<partition_page<token_type>>> listed(pointer self, std::string known,
+                                                         request_limits limits) {
+    auto question = read_partitions(self->address_, known);
+    question.message.deadline = limits.deadline;
+    question.message.stop = limits.stop;
+    auto asking = self->ask(std::move(question), answer_judge::by_service);
+    auto const answer = co_await std::move(asking);
+    if (!answer) co_return unexpected{answer.error()};
+    auto page = partitions_in(self->scheme_, *answer);
+    if (!page) co_return page;
+    std::lock_guard const lock{self->mutex_};
+    for (auto const& one : page->partitions) {
+      self->listed_.insert_or_assign(one.id, one);
+      if (self->routing_ != nullptr && self->routing_->find(one.id) == nullptr)
+        self->is_stale_ = true;
+    }
+    co_return page;
   }
   bool has_session() const {
     std::lock_guard const lock{mutex_};
@@ -508,6 +583,8 @@ class open_container : public std::enable_shared_from_this<open_container<Scheme
   properties_pointer properties_;
   routing_pointer routing_{};
   bool lists_partitions_ = true;
+  bool is_stale_ = false;  // the routing: partitions have come or gone since
+  std::string unlisted_{};
   // Every partition that was listed once, also those that are gone by now.
   std::map<std::string, partition<token_type>, std::less<>> listed_{};
   session_tokens tokens_{};

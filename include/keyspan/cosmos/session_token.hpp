@@ -136,7 +136,11 @@ class session_tokens {
   /// Takes what a response says in `x-ms-session-token`: one range's, or several. Nothing is taken
   /// where one of them cannot be read. Errors: `malformed`, with the place; those of `merged`.
   result<void> take(std::string_view text) {
-    std::map<std::string, range_session, std::less<>> made = ranges_;
+    // Of one range nothing is taken in part.
+    bool const is_one = text.find(',') == text.npos;
+    sessions copy;
+    if (!is_one) copy = ranges_;
+    sessions& made = is_one ? ranges_ : copy;
     std::size_t begin = 0;
     while (begin <= text.size()) {
       std::size_t const end = (std::min)(text.find(',', begin), text.size());
@@ -156,7 +160,7 @@ class session_tokens {
         return at(taken.error(), 0);
       begin = end + 1;
     }
-    ranges_ = std::move(made);
+    if (!is_one) ranges_ = std::move(copy);
     return {};
   }
   /// What a request to a range is to say; nothing where nothing was seen of it. A range of which

@@ -181,10 +181,12 @@ class stored {
   /// Borrowed from here.
   key_value id() const& { return detail::named_item{version().name}.id; }
   void id() const&& = delete;
-  /// This version, opaque; another one of the same document has another one.
+  /// This version, opaque; another one of the same document has another one. Empty where a service
+  /// gave none.
   inline_text<64> etag() const {
     auto const given = detail::named_item{version().name}.rest;
     if (!given.empty()) return inline_text<64>{given};
+    if (version().etag == 0) return {};  // of a service that gave none
     return inline_text<64>{detail::etag_text(version().etag)};
   }
   /// Its position in the log of its partition.
@@ -192,8 +194,14 @@ class stored {
   /// When it was written.
   wall_time modified_at() const { return version().at; }
 
-  /// Whether both are the same version of the same document, or both nothing.
-  friend bool operator==(stored const&, stored const&) noexcept = default;
+  /// Whether both are the same version of the same document, or both nothing. Versions of services
+  /// are the same by their etags.
+  friend bool operator==(stored const& a, stored const& b) {
+    if (a.version_ == b.version_) return true;
+    if (a.version_ == nullptr || b.version_ == nullptr || a.version_->name != b.version_->name)
+      return false;
+    return !detail::named_item{a.version_->name}.rest.empty();
+  }
 
  private:
   detail::stored_version<T> const& version() const {
