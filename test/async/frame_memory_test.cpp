@@ -157,7 +157,7 @@ std::optional<task<int>> destroyed_by_nobody_else;
 
 TEST_CASE("a task may wait for the end of the program") {
   destroyed_by_nobody_else.emplace(answer(1));
-  CHECK(destroyed_by_nobody_else->operator bool());
+  CHECK(destroyed_by_nobody_else->valid());
 }
 
 // Counts what it has given away.
