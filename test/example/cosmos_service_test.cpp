@@ -255,7 +255,7 @@ TEST_CASE("a signature may be written in each way that clients have") {
   std::string lower = written;
   for (std::size_t i = 0; (i = lower.find('%', i)) != lower.npos; ++i)
     if (lower[i + 2] == 'D') lower[i + 2] = 'd';
-  for (auto const& text : {written, lower, *cosmos_server::percent_decoded(written)}) {
+  for (auto const& text : {written, lower, *keyspan::cosmos::percent_decoded(written)}) {
     CAPTURE(text);
     asked.message.headers.set("authorization", text);
     CHECK(in.service.answer(asked.message).status == 200);
