@@ -47,13 +47,14 @@ struct noted {
 struct measured {
   std::string id, article;
   float size = 0;
+  std::int64_t count = 0;
 };
 
 }  // namespace test
 
 BOOST_HANA_ADAPT_STRUCT(test::only_named, id, article);
 BOOST_HANA_ADAPT_STRUCT(test::noted, id, article, note);
-BOOST_HANA_ADAPT_STRUCT(test::measured, id, article, size);
+BOOST_HANA_ADAPT_STRUCT(test::measured, id, article, size, count);
 
 namespace {
 
@@ -632,8 +633,8 @@ TEST_CASE("a number that a member cannot hold is an error that names the member"
   };
   for (double const number : {1e300, -1e300, 0x1p63, 0x1p54, 1e19}) {
     CAPTURE(number);
-    REQUIRE(sync_wait(
-        raw.upsert({{"id", "r"}, {"article", "a"}, {"rating", number}, {"size", number}})));
+    REQUIRE(sync_wait(raw.upsert(
+        {{"id", "r"}, {"article", "a"}, {"rating", number}, {"size", number}, {"count", 1}})));
     auto const [code, text] = refused(whole.read_item("a", "r"));
     CHECK(code == errc::not_representable);
     CHECK(text.find("member \"rating\": ") != text.npos);
@@ -644,6 +645,13 @@ TEST_CASE("a number that a member cannot hold is an error that names the member"
     if (read) continue;
     CHECK(read.error().code == errc::not_representable);
     CHECK(read.error().text.view().find("member \"size\": ") != std::string_view::npos);
+  }
+  for (double const number : {1e300, -1e300, 1e19, 0x1p54}) {
+    CAPTURE(number);
+    REQUIRE(sync_wait(raw.upsert({{"id", "r"}, {"article", "a"}, {"size", 1}, {"count", number}})));
+    auto const [code, text] = refused(real.read_item("a", "r"));
+    CHECK(code == errc::not_representable);
+    CHECK(text.find("member \"count\": ") != text.npos);
   }
   struct row {
     double number;

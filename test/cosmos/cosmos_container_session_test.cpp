@@ -448,6 +448,44 @@ TEST_CASE("behind a split a range finds its new partition without being told") {
   CHECK(count_of(a, is_about_documents) == 0);
 }
 
+TEST_CASE("behind a merge a range that lies in one partition now is found there") {
+  account a{2};
+  a.make("reviews");
+  auto in = a.open();
+  for (int i = 0; i < 20; ++i) REQUIRE(sync_wait(in.upsert({"r", "a-" + std::to_string(i), i})));
+  auto const whole = keyspan::whole_space(in.scheme());
+  CHECK(code_of(in.read(whole, from_beginning, {})) == errc::range_gone);
+  a.control("merge/0/1");
+  auto const page = sync_wait(in.read(whole, from_beginning, {}));
+  REQUIRE(page);
+  CHECK(page->items.size() == 20);
+  CHECK(sent_range(a) == "2");
+}
+
+TEST_CASE("what was asked of the old container tells nothing of the new one") {
+  account a;
+  a.make("reviews");
+  auto in = a.open();
+  auto other = in;
+  REQUIRE(sync_wait(in.create({"r-1", "redmond", 1})));
+  // While it is on its way, somebody else finds out that the container was made anew.
+  a.to.before = [&](request const& what) -> instead_of_an_answer {
+    if (!is_about_documents(what)) return std::nullopt;
+    auto const own = std::exchange(a.to.before, nullptr);
+    make_anew(a);
+    a.to.instead = {door::status(410, 1000)};
+    REQUIRE(sync_wait(other.create({"r-2", "redmond", 2})));
+    response said;
+    said.headers.add("etag", "\"5\"");
+    said.headers.add("x-ms-session-token", "0:1#5000");
+    return result<response>{said};
+  };
+  REQUIRE(sync_wait(in.upsert({"r-1", "redmond", 2})));
+  CHECK_FALSE(in.session_token().empty());
+  CHECK(in.session_token().find("5000") == std::string::npos);
+  CHECK(sync_wait(in.read_item("redmond", "r-2")));
+}
+
 TEST_CASE("a list of partitions outlives the handle that asked for it") {
   account a{3};
   a.make("reviews");

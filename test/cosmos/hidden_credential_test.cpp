@@ -6,12 +6,15 @@
 #include <keyspan/cosmos/cosmos_account.hpp>
 #include <keyspan/cosmos/cosmos_container.hpp>
 #include <keyspan/cosmos/credential.hpp>
+#include <keyspan/cosmos/service_request.hpp>
+#include <keyspan/feed/wall_time.hpp>
 #include <keyspan/transport/event.hpp>
 #include <keyspan/transport/message.hpp>
 
 #include <catch2/catch_test_macros.hpp>
 #include <cosmos/account.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -19,6 +22,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -45,6 +49,19 @@ std::string with(std::string_view text, char what, std::string_view instead) {
       made += instead;
     else
       made += c;
+  return made;
+}
+
+// What somebody sees in it who knows how such characters are written elsewhere.
+std::string plain(std::string_view text) {
+  std::string made = lower(text);
+  for (auto const& [spelt, c] :
+       {std::pair{"\\/", '/'}, std::pair{"\\u002f", '/'}, std::pair{"\\u002b", '+'},
+        std::pair{"%2f", '/'}, std::pair{"%2b", '+'}, std::pair{"%3d", '='}}) {
+    std::string_view const what{spelt};
+    for (auto at = made.find(what); at != made.npos; at = made.find(what, at))
+      made.replace(at, what.size(), 1, c);
+  }
   return made;
 }
 
@@ -81,8 +98,13 @@ std::vector<spelling> spellings() {
 
 TEST_CASE("a signature that is repeated in an answer is seen by nobody") {
   std::string told;  // by events
+  // The same signatures each time.
+  auto const now = keyspan::wall_time{std::chrono::hours{400'000}};
   account a;
+  a.to.service = cosmos_server::cosmos_service{
+      {.key = *keyspan::cosmos::master_key::from(test::account_key), .now = [now] { return now; }}};
   keyspan::cosmos::account_options options;
+  options.now = [now] { return now; };
   options.on_event = [&](keyspan::event const& one) {
     for (std::string_view const part :
          {one.operation, one.partition, one.endpoint, one.activity_id})
@@ -90,7 +112,15 @@ TEST_CASE("a signature that is repeated in an answer is seen by nobody") {
   };
   keyspan::cosmos::cosmos_account<door, test::jumping_clock> in_account{
       a.to, a.clock, *keyspan::cosmos::master_key::from(test::account_key), options};
-  a.make("reviews");
+  auto const send = [&](keyspan::cosmos::service_request what) {
+    REQUIRE(sync_wait(in_account.ask(std::move(what))));
+  };
+  send(keyspan::cosmos::create_database("shop"));
+  std::string_view const paths[]{"/article"};
+  send(keyspan::cosmos::create_container(
+      *keyspan::cosmos::container_address::from("shop", "reviews"),
+      *keyspan::key_paths::parse(paths)));
+  bool has_slash = false, has_plus = false;
   auto in = sync_wait(in_account.open<review>("shop", "reviews")).value();
   for (spelling const& each : spellings()) {
     for (std::uint16_t const status :
@@ -105,7 +135,9 @@ TEST_CASE("a signature that is repeated in an answer is seen by nobody") {
           response said;
           said.status = status;
           auto const spelt = each.of(secret);
-          said.headers.add("x-ms-activity-id", spelt);
+          // A header has no escapes of JSON.
+          bool const is_json = spelt.find('\\') != spelt.npos;
+          said.headers.add("x-ms-activity-id", is_json ? secret : spelt);
           said.headers.add("location", "/?sig=" + spelt);
           said.body = i % 2 == 0 ? R"({"code":"Odd","message":"got )" + spelt + "\"}"
                                  : R"({"code":")" + spelt + R"(","message":"odd"})";
@@ -118,20 +150,21 @@ TEST_CASE("a signature that is repeated in an answer is seen by nobody") {
         told.append(read.error().text.view()).append("\n");
         told.append(read.error().wire.activity_id.view()).append("\n");
         told.append(read.error().wire.endpoint.view());
-        auto const shown = lower(told);
-        REQUIRE(shown.find("*") != shown.npos);
+        auto const shown = plain(told);
+        CHECK(shown.find('*') != shown.npos);
         bool is_seen = false;
-        for (std::string const& secret : secrets)
-          for (spelling const& how : spellings()) {
-            if (how.name == "with words in front" || how.name == "in pieces") continue;
-            auto const form = lower(how.of(secret));
-            for (std::size_t at = 0; at + 12 <= form.size(); ++at)
-              is_seen |= shown.find(form.substr(at, 12)) != shown.npos;
-          }
+        for (std::string const& secret : secrets) {
+          has_slash |= secret.find('/') != secret.npos;
+          has_plus |= secret.find('+') != secret.npos;
+          for (std::size_t at = 0; at + 12 <= secret.size(); ++at)
+            is_seen |= shown.find(lower(secret).substr(at, 12)) != shown.npos;
+        }
         CHECK_FALSE(is_seen);
       }
     }
   }
+  CHECK(has_slash);
+  CHECK(has_plus);
 }
 
 TEST_CASE("what is no secret stays in an error") {
