@@ -327,6 +327,31 @@ TEST_CASE("a read that is asked again computes its token anew") {
   CHECK(sent_token(a) == read->session_token);
 }
 
+TEST_CASE("the partitions of a container that was made anew are its own") {
+  account a;
+  a.make("reviews");
+  auto in = a.open();
+  REQUIRE(sync_wait(in.create({"r-1", "redmond", 1})));
+  a.control("split/0");
+  REQUIRE(sync_wait(in.upsert({"r-1", "redmond", 1})));
+  REQUIRE(sync_wait(in.read_item("redmond", "r-1")));
+  CHECK_FALSE(sent_token(a).starts_with("0:"));
+  make_anew(a);
+  a.to.instead = {door::status(410, 1000)};
+  auto const made = sync_wait(in.upsert({"r-1", "redmond", 2})).value();
+  CHECK(made.partition == "0");
+  a.to.asked.clear();
+  REQUIRE(sync_wait(in.read_item("redmond", "r-1")));
+  CHECK(sent_token(a) == made.session_token);
+  // Nobody is asked what is new since a version of the old one.
+  for (auto const& one : a.to.asked)
+    if (is_about_partitions(one)) {
+      CHECK_FALSE(one.headers.find("if-none-match"));
+      break;
+    }
+  CHECK(count_of(a, is_about_partitions) == 2);
+}
+
 TEST_CASE("a definition that is read again and is the same keeps the session") {
   account a;
   a.make("reviews");

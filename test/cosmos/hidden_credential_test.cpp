@@ -87,6 +87,15 @@ std::vector<spelling> spellings() {
       {"JSON's numbers", [](std::string const& s) { return with(s, '+', "\\u002b"); }},
       {"all of JSON",
        [](std::string const& s) { return with(with(s, '/', "\\u002F"), '+', "\\u002B"); }},
+      {"nothing but JSON's numbers",
+       [](std::string const& s) {
+         constexpr std::string_view digits = "0123456789abcdef";
+         std::string made;
+         for (char const c : s)
+           made.append("\\u00").append({digits[static_cast<std::size_t>(c) / 16],
+                                        digits[static_cast<std::size_t>(c) % 16]});
+         return made;
+       }},
       {"percent", percent_encoded},
       {"small percent", [](std::string const& s) { return lower(percent_encoded(s)); }},
       {"cut off", [](std::string const& s) { return s.substr(0, 20); }},
