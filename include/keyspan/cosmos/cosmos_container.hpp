@@ -543,9 +543,6 @@ class cosmos_container {
   static task<result<items_answer<T>>> read_all(core_pointer at, std::vector<item_id> ids) {
     reading_many all{.ids = std::move(ids)};
     all.answer.items.resize(all.ids.size());
-    // Once, ahead of those who would all ask for them.
-    auto listing = at->listed_for_session();
-    co_await std::move(listing);
     std::vector<task<void>> readers;
     std::size_t const count = (std::min)(all.ids.size(), std::size_t{at->options().reads_at_once});
     for (std::size_t i = 0; i < count; ++i) readers.push_back(read_what_is_left(at, all));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <keyspan/async/clock.hpp>
+#include <keyspan/async/completion.hpp>
 #include <keyspan/async/stop_token.hpp>
 #include <keyspan/async/task.hpp>
 #include <keyspan/core/contract.hpp>
@@ -419,31 +420,34 @@ class open_container : public std::enable_shared_from_this<open_container<Scheme
   }
 
   // Who owns what, as far as it is known here; where nothing is, or it has changed since, the
-  // service is asked.
+  // service is asked: by one at a time, and whoever comes meanwhile has the same outcome.
   task<result<routing_pointer>> routed(request_limits limits, routing_pointer stale = nullptr) {
     auto const self = this->shared_from_this();
-    auto const seen = routing_known();
-    if (seen != nullptr && seen != stale && !is_stale()) co_return seen;
-    auto refresh = seen ? routing_refresh<Scheme>{seen} : routing_refresh<Scheme>{scheme_};
-    while (refresh.wants_page()) {
-      auto asking = partitions_since(refresh.version(), limits);
-      auto page = co_await std::move(asking);
-      if (!page) co_return unexpected{page.error()};
-      refresh.take(*std::move(page));
+    for (;;) {
+      auto const seen = routing_known();
+      if (seen != nullptr && seen != stale && !is_stale()) co_return seen;
+      listing const turn{*self};
+      if (turn.has_begun()) {
+        auto asking = asked_for_routing(seen, std::move(limits));
+        auto outcome = co_await std::move(asking);
+        std::lock_guard const lock{mutex_};
+        why_not_listed_.reset();
+        if (outcome) {
+          routing_ = *outcome;
+          is_stale_ = false;
+        } else {
+          why_not_listed_ = outcome.error();
+        }
+        co_return outcome;
+      }
+      auto const begin = [self](completer<void> done) { self->wait_for_list(std::move(done)); };
+      auto waiting = abandonable_completion_of<void>(begin);
+      co_await std::move(waiting);
+      // The patience of somebody else is not this one's.
+      auto const why = why_not_listed();
+      if (why && why->code != errc::stopped && why->code != errc::timed_out)
+        co_return unexpected{*why};
     }
-    if (refresh.outcome()) {
-      std::lock_guard const lock{mutex_};
-      routing_ = *refresh.outcome();
-      is_stale_ = false;
-    }
-    co_return refresh.outcome();
-  }
-  // The same ahead of many reads, where there is a session to be shown.
-  task<void> listed_for_session() {
-    auto const self = this->shared_from_this();
-    if (!has_session() || !lists_partitions()) co_return;
-    auto routing = routed({});
-    static_cast<void>(co_await std::move(routing));
   }
 
   // The one partition that a range lies in. Errors: `range_gone` where there is none.
@@ -538,6 +542,57 @@ class open_container : public std::enable_shared_from_this<open_container<Scheme
     std::lock_guard const lock{mutex_};
     return is_stale_;
   }
+
+  // The turn of who asks for the list. Where that is over, or given up, those go on who wait.
+  class listing {
+   public:
+    explicit listing(open_container& of) : of_{of} {
+      std::lock_guard const lock{of_.mutex_};
+      has_begun_ = !std::exchange(of_.is_listing_, true);
+    }
+    listing(listing const&) = delete;
+    listing& operator=(listing const&) = delete;
+    ~listing() {
+      if (!has_begun_) return;
+      std::vector<completer<void>> waiting;
+      {
+        std::lock_guard const lock{of_.mutex_};
+        of_.is_listing_ = false;
+        waiting.swap(of_.waiting_for_list_);
+      }
+      for (auto const& one : waiting) one();
+    }
+    bool has_begun() const noexcept { return has_begun_; }
+
+   private:
+    open_container& of_;
+    bool has_begun_ = false;
+  };
+  void wait_for_list(completer<void> done) {
+    {
+      std::lock_guard const lock{mutex_};
+      if (is_listing_) {
+        waiting_for_list_.push_back(std::move(done));
+        return;
+      }
+    }
+    done();
+  }
+  std::optional<error> why_not_listed() const {
+    std::lock_guard const lock{mutex_};
+    return why_not_listed_;
+  }
+  task<result<routing_pointer>> asked_for_routing(routing_pointer seen, request_limits limits) {
+    auto const self = this->shared_from_this();
+    auto refresh = seen ? routing_refresh<Scheme>{seen} : routing_refresh<Scheme>{scheme_};
+    while (refresh.wants_page()) {
+      auto asking = partitions_since(refresh.version(), limits);
+      auto page = co_await std::move(asking);
+      if (!page) co_return unexpected{page.error()};
+      refresh.take(*std::move(page));
+    }
+    co_return refresh.outcome();
+  }
   static task<result<partition_page<token_type>>> listed(pointer self, std::string known,
                                                          request_limits limits) {
     auto question = read_partitions(self->address_, known);
@@ -585,6 +640,9 @@ class open_container : public std::enable_shared_from_this<open_container<Scheme
   bool lists_partitions_ = true;
   bool is_stale_ = false;  // the routing: partitions have come or gone since
   std::string unlisted_{};
+  bool is_listing_ = false;
+  std::vector<completer<void>> waiting_for_list_{};
+  std::optional<error> why_not_listed_{};  // by who asked last
   // Every partition that was listed once, also those that are gone by now.
   std::map<std::string, partition<token_type>, std::less<>> listed_{};
   session_tokens tokens_{};
