@@ -58,13 +58,13 @@ struct limits {
 class connection : public std::enable_shared_from_this<connection> {
  public:
   connection(tcp::socket socket, cosmos_server::cosmos_service& service, limits const& bounds,
-             std::size_t& count)
-      : stream_{std::move(socket)}, service_{service}, bounds_{bounds}, count_{count} {
-    ++count_;
+             std::shared_ptr<std::size_t> count)
+      : stream_{std::move(socket)}, service_{service}, bounds_{bounds}, count_{std::move(count)} {
+    ++*count_;
   }
   connection(connection const&) = delete;
   connection& operator=(connection const&) = delete;
-  ~connection() { --count_; }
+  ~connection() { --*count_; }
 
   void wait() {
     parser_.emplace();
@@ -161,7 +161,7 @@ class connection : public std::enable_shared_from_this<connection> {
   beast::tcp_stream stream_;
   cosmos_server::cosmos_service& service_;
   limits const& bounds_;
-  std::size_t& count_;
+  std::shared_ptr<std::size_t> count_;
   beast::flat_buffer buffer_{};
   std::optional<http::request_parser<http::string_body>> parser_{};
   http::response<http::string_body> answer_{};
@@ -177,7 +177,7 @@ class listener {
   void accept(cosmos_server::cosmos_service& service, limits const& bounds) {
     acceptor_.async_accept([&](error_code why, tcp::socket socket) {
       if (why == asio::error::operation_aborted) return;
-      if (!why && count_ < bounds.connections) {
+      if (!why && *count_ < bounds.connections) {
         error_code ignored;
         socket.set_option(tcp::no_delay{true}, ignored);
         std::make_shared<connection>(std::move(socket), service, bounds, count_)->wait();
@@ -187,7 +187,8 @@ class listener {
   }
 
  private:
-  std::size_t count_ = 0;
+  // Of connections, which go with the loop: later than this.
+  std::shared_ptr<std::size_t> count_ = std::make_shared<std::size_t>(0);
   tcp::acceptor acceptor_;
 };
 

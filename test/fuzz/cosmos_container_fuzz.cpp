@@ -132,7 +132,11 @@ void ask_all(keyspan::response const& answer, T const& document) {
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
   auto const answer = answer_in(fuzz::text_of(data, size));
-  ask_all<review>(answer, {"r", "a", 1});
-  ask_all<nlohmann::json>(answer, {{"id", "r"}, {"article", "a"}});
+  // One of both, so that a replay is as quick as others.
+  if (size % 2 == 0) {
+    ask_all<review>(answer, {"r", "a", 1});
+  } else {
+    ask_all<nlohmann::json>(answer, {{"id", "r"}, {"article", "a"}});
+  }
   return 0;
 }
