@@ -120,9 +120,9 @@
 #include <curl/curl.h>
 #endif
 #if __has_include(<boost/beast.hpp>) && __has_include(<openssl/ssl.h>)
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 #include <boost/asio.hpp>
 #include <boost/asio/ssl.hpp>
 #include <boost/beast.hpp>
-#include <openssl/ssl.h>
-#include <openssl/x509v3.h>
 #endif

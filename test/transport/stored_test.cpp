@@ -83,11 +83,10 @@ std::shared_ptr<keyspan::detail::stored_version<int> const> version(int document
                                                                     std::string_view etag = {}) {
   item_name const name{partition_key_view{"redmond"}, key_value{"r-1"}};
   return std::make_shared<keyspan::detail::stored_version<int> const>(
-      keyspan::detail::stored_version<int>{
-          .document = document,
-          .name = std::string{name.view()}.append(etag),
-          .etag = 0xAB,
-          .lsn = 7});
+      keyspan::detail::stored_version<int>{.document = document,
+                                           .name = std::string{name.view()}.append(etag),
+                                           .etag = 0xAB,
+                                           .lsn = 7});
 }
 
 TEST_CASE("a stored document shows itself and what is known of it") {
