@@ -498,11 +498,9 @@ class open_container : public std::enable_shared_from_this<open_container<Scheme
   std::string session_for_partition(std::string_view id) const {
     std::lock_guard const lock{mutex_};
     if (!options_.keeps_session || tokens_.empty()) return {};
-    std::vector<std::string> const* parents = nullptr;
-    if (auto const found = listed_.find(id); found != listed_.end())
-      parents = &found->second.parents;
-    static std::vector<std::string> const none;
-    auto const token = tokens_.token_for(id, parents != nullptr ? *parents : none);
+    auto const found = listed_.find(id);
+    auto const token = found == listed_.end() ? tokens_.token_for(id)
+                                              : tokens_.token_for(id, found->second.parents);
     return token ? *token : std::string{};
   }
 
