@@ -64,15 +64,15 @@ constexpr std::string_view path_name_of(resource what) {
   constexpr std::string_view months[]{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                       "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
   inline_text<32> text{weekdays[std::chrono::weekday{day}.c_encoding()], ", "};
-  detail::append_padded(text, static_cast<unsigned>(date.day()), 2);
+  keyspan::detail::append_padded(text, static_cast<unsigned>(date.day()), 2);
   text.append(' ', months[static_cast<unsigned>(date.month()) - 1], ' ');
-  detail::append_padded(text, year, 4);
+  keyspan::detail::append_padded(text, year, 4);
   text.append(' ');
-  detail::append_padded(text, time.hours().count(), 2);
+  keyspan::detail::append_padded(text, time.hours().count(), 2);
   text.append(':');
-  detail::append_padded(text, time.minutes().count(), 2);
+  keyspan::detail::append_padded(text, time.minutes().count(), 2);
   text.append(':');
-  detail::append_padded(text, time.seconds().count(), 2);
+  keyspan::detail::append_padded(text, time.seconds().count(), 2);
   return text.append(" GMT");
 }
 
