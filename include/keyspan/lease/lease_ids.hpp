@@ -1,7 +1,8 @@
 // keyspan/lease/lease_ids.hpp — under which ids the records of leases, members and the layout stand
 // in a store.
 //
-//   orders.lease.0b0c0e6e4b1e4f37a1c7e2a5d3f0c9b8   a range of a scheme
+//   orders.lease.-1FFFFFFF                          a range, by its bounds
+//   orders.lease.0b0c0e6e4b1e4f37a1c7e2a5d3f0c9b8   one whose bounds are no plain texts
 //   orders.member.41d07a6e3bc25f19                  a session
 //   orders.layout
 #pragma once
@@ -43,8 +44,11 @@ constexpr bool is_lease_prefix(std::string_view prefix) noexcept {
          });
 }
 
-/// The ids of all records of one set of leases. Sets with different prefixes share a store and have
-/// no id in common.
+/// How long the bounds of a range may be, with what is around them, for an id to say them.
+inline constexpr std::size_t longest_plain_lease = 80;
+
+/// The ids of all records of one set of leases, which are of ranges of one scheme. Sets with
+/// different prefixes share a store and have no id in common.
 class lease_ids {
  public:
   /// Without a prefix.
@@ -65,8 +69,10 @@ class lease_ids {
   /// What stands in front of every id.
   std::string const& prefix() const noexcept { return prefix_; }
 
-  /// The id of the lease of a range, the same for ever: `murmur3_128` of the JSON text
-  /// `["cosmos_v2","20…","40…"]`, the name of the scheme and both bounds, `null` for the end.
+  /// The id of the lease of a range, the same for ever: both bounds, "20…-40…", where their texts
+  /// are digits and capital letters of ASCII, and not too long; `FF` is the end of the space, and
+  /// no bound then. Of any other range `murmur3_128` of the JSON text `["words","a\"","b"]`, the
+  /// name of the scheme and both bounds, `null` for the end.
   template <token Token>
     requires detail::cursor_token<Token>
   std::string lease(std::string_view scheme, token_range<Token> const& range) const;
@@ -95,9 +101,52 @@ class lease_ids {
 /// A number for an id, the same on every host and for ever: the `id` of a `planned_lease`.
 [[nodiscard]] constexpr std::uint64_t order_of(std::string_view id) { return murmur3_128(id).h1; }
 
+namespace detail {
+
+// Capitals alone: what stands behind a longer prefix, "member." and so on, is in small letters.
+constexpr bool is_plain_bound(std::string_view text) noexcept {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z'); });
+}
+
+inline constexpr std::string_view end_of_plain_lease = "FF";
+
+// Whether a text is "20-40": the bounds of a range.
+constexpr bool is_plain_lease(std::string_view text) noexcept {
+  auto const dash = text.find('-');
+  return dash != text.npos && dash + 1 < text.size() && text.size() <= longest_plain_lease &&
+         is_plain_bound(text.substr(0, dash)) && is_plain_bound(text.substr(dash + 1));
+}
+
+template <cursor_token Token>
+std::string bound_text(Token const& token) {
+  if constexpr (writes_hex<Token>) {
+    return std::string{std::string_view{token.to_hex()}};
+  } else if constexpr (decimal_token<Token>) {
+    return std::to_string(token);
+  } else {
+    return std::string{std::string_view(token)};
+  }
+}
+
+// The bounds as they stand in an id; nothing where they cannot.
+template <cursor_token Token>
+std::string plain_lease(token_range<Token> const& range) {
+  bool const is_last = range.upper().is_space_end();
+  std::string const upper =
+      is_last ? std::string{end_of_plain_lease} : bound_text(range.upper().at());
+  if (!is_last && upper == end_of_plain_lease) return {};
+  std::string text = bound_text(range.lower()) + '-' + upper;
+  if (!is_plain_lease(text)) text.clear();
+  return text;
+}
+
+}  // namespace detail
+
 template <token Token>
   requires detail::cursor_token<Token>
 std::string lease_ids::lease(std::string_view scheme, token_range<Token> const& range) const {
+  if (auto const plain = detail::plain_lease(range); !plain.empty()) return leases() + plain;
   std::string text;
   json_writer out{text};
   out.begin_array();
@@ -124,7 +173,10 @@ inline std::optional<record_kind> lease_ids::kind_of(std::string_view id) const 
     return std::all_of(name.begin(), name.end(),
                        [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
   };
-  if (is_named("lease.", 32)) return record_kind::lease;
+  constexpr std::string_view lease = "lease.";
+  if (rest.starts_with(lease) && detail::is_plain_lease(rest.substr(lease.size())))
+    return record_kind::lease;
+  if (is_named(lease, 32)) return record_kind::lease;
   if (is_named("member.", 16)) return record_kind::member;
   if (rest == "layout") return record_kind::layout;
   return std::nullopt;

@@ -1,8 +1,8 @@
 // keyspan/lease/lease_record.hpp — what is kept of a lease, of a host, and of all of them together.
 //
-//   lease.9f3c…   who owns [20, 40), since when, and how far it was read
-//   member.41d0…  a host that takes part, and that it lives
-//   layout        a number that grows when somebody comes or goes, or a range is split or merged
+//   lease.20-40    who owns [20, 40), since when, and how far it was read
+//   member.41d0…   a host that takes part, and that it lives
+//   layout         a number that grows when somebody comes or goes, or a range is split or merged
 #pragma once
 
 #include <keyspan/async/instant.hpp>
