@@ -10,4 +10,5 @@
 #include <keyspan/merge.hpp>
 #include <keyspan/processor.hpp>
 #include <keyspan/range.hpp>
+#include <keyspan/region.hpp>
 #include <keyspan/transport.hpp>

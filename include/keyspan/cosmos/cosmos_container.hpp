@@ -84,7 +84,7 @@ struct container_opening {
 /// Errors of all: those of `service_errors` and of the transport; `bad_response` for what the
 /// service does not say, whatever its status.
 ///
-/// Cancellation: feeds, by the request's token. Destruction: that of a task that awaits the
+/// Cancellation: feeds and point reads, by the token of their request. Destruction: that of a task that awaits the
 /// transport.
 template <document_type T, service_scheme Scheme = any_scheme>
 class cosmos_container {
@@ -148,7 +148,8 @@ class cosmos_container {
   /// The document. Errors: `not_found`; `session_not_available`; `malformed` where it is no `T`.
   template <keyspan::detail::views_as_key Key, key_input Id>
   task<result<answer_type>> read_item(Key const& key, Id const& id, read_options options = {}) {
-    return read_one(core_, owned_place(key, id), std::string{options.session_token.view()});
+    return read_one(core_, owned_place(key, id), std::string{options.session_token.view()},
+                    {options.deadline, std::move(options.stop)});
   }
 
   // ---- many documents --------------------------------------------------------------------------
@@ -181,6 +182,11 @@ class cosmos_container {
   /// The partitions that are new since the version known.
   task<result<partition_page<token_type>>> topology(std::string const& known) {
     return core_->partitions_since(known);
+  }
+  /// The same, by the deadline and the stop token of a request.
+  task<result<partition_page<token_type>>> topology(std::string const& known,
+                                                    read_request const& request) {
+    return core_->partitions_since(known, {request.deadline, request.stop});
   }
 
  private:
@@ -470,7 +476,8 @@ class cosmos_container {
     partition_key key;
     detail::known_version version;
   };
-  static task<result<raw_document>> read_raw(core_pointer at, place where, std::string session) {
+  static task<result<raw_document>> read_raw(core_pointer at, place where, std::string session,
+                                             detail::request_limits limits = {}) {
     auto const make = [&](container_properties const& known,
                           std::string own) -> result<service_request> {
       if (auto const good = checked(known, where); !good) return unexpected{good.error()};
@@ -479,7 +486,8 @@ class cosmos_container {
     };
     auto key = session.empty() && checked(*at->properties(), where) ? std::optional{where.key}
                                                                     : std::nullopt;
-    auto asking = asked(at, make, std::move(key), detail::answer_judge::by_key);
+    auto asking =
+        asked(at, make, std::move(key), detail::answer_judge::by_key, std::move(limits));
     auto const got = co_await std::move(asking);
     if (!got) co_return unexpected{got.error()};
     auto const told = document_in(got->answer);
@@ -497,8 +505,9 @@ class cosmos_container {
                       *std::move(version)};
     co_return made;
   }
-  static task<result<answer_type>> read_one(core_pointer at, place where, std::string session) {
-    auto reading = read_raw(at, std::move(where), std::move(session));
+  static task<result<answer_type>> read_one(core_pointer at, place where, std::string session,
+                                            detail::request_limits limits = {}) {
+    auto reading = read_raw(at, std::move(where), std::move(session), std::move(limits));
     auto raw = co_await std::move(reading);
     if (!raw) co_return unexpected{raw.error()};
     auto document = detail::taken_from<T>(std::move(raw->json));

@@ -75,7 +75,9 @@ concept answers_topology_with_partitions = requires(S& s, std::string const& kno
 /// itself waits out a split that is still being completed.
 ///
 /// A source may say `static constexpr bool abandonable = true`: then an operation that it has in
-/// flight owns all it needs, and whoever awaits it may be destroyed.
+/// flight owns all it needs, and whoever awaits it may be destroyed. And it may have a second
+/// `topology(known, request)`, which goes by the deadline and the stop token of a `read_request`:
+/// whoever cannot wait for long asks by that.
 template <class S>
 concept page_source = has_container_and_scheme<S> && answers_read_with_a_page<S> &&
                       answers_topology_with_partitions<S>;

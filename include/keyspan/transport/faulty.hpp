@@ -227,7 +227,7 @@ class faulty {
   template <detail::views_as_key Key, key_input Id>
   answering<answer_type> read_item(Key const& key, Id const& id, read_options options = {}) {
     return perform<answer_type>(
-        false, {},
+        false, {options.stop, options.deadline},
         [key = partition_key{detail::view_of_key(key)}, id = partition_key{id},
          session = std::string{options.session_token.view()}](Container& on) {
           return on.read_item(key, id[0], {.session_token = session});
@@ -276,6 +276,13 @@ class faulty {
   answering<partition_page<token_type>> topology(std::string const& known) {
     return perform<partition_page<token_type>>(
         false, {}, [known](Container& on) { return on.topology(known); });
+  }
+  /// The same, by the deadline and the stop token of a request. Errors: as of `read`.
+  answering<partition_page<token_type>> topology(std::string const& known,
+                                                 read_request const& request) {
+    return perform<partition_page<token_type>>(
+        false, {request.stop, request.deadline},
+        [known](Container& on) { return on.topology(known); });
   }
 
  private:

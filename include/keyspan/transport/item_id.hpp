@@ -2,10 +2,13 @@
 // the question.
 #pragma once
 
+#include <keyspan/async/instant.hpp>
+#include <keyspan/async/stop_token.hpp>
 #include <keyspan/key/key_value.hpp>
 #include <keyspan/key/partition_key.hpp>
 
 #include <concepts>
+#include <optional>
 #include <ranges>
 #include <span>
 #include <string>
@@ -47,6 +50,10 @@ struct read_options {
   /// What the read is to show at least; opaque, and empty where nothing is asked for. It lives
   /// until the read was called.
   borrowed_text session_token{};
+  /// When the caller gives up; `errc::timed_out` then. For containers that have to be waited for.
+  std::optional<instant> deadline{};
+  /// Stopped when the caller no longer wants the answer; `errc::stopped` then.
+  stop_token stop{};
 };
 
 namespace detail {
