@@ -1,13 +1,15 @@
 // docs/example/cosmos_server.cpp — the service of cosmos_service.hpp on a port of this machine.
 //
 //   cosmos_server --port 0 --key BASE64 [--partitions N] [--seed S]
-//                 [--connections N] [--request-ms N] [--idle-ms N]
+//                 [--connections N] [--request-ms N] [--idle-ms N] [--journal FILE]
 //
 // It listens on 127.0.0.1 alone and without TLS, says "ready" once it does ("ready 40123" where it
 // was given port 0 and has chosen one), and ends on SIGTERM or SIGINT. One thread does all of it.
 // A connection that takes longer for a request than --request-ms, or for none than --idle-ms, is
-// closed; so is one beyond --connections.
+// closed; so is one beyond --connections. Where it is given a journal, what it has answered is
+// still true when it was killed and started again with the same one.
 #include "cosmos_service.hpp"
+#include "cosmos_service_journal.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
@@ -57,7 +59,7 @@ struct limits {
 // One connection, kept by what it waits for.
 class connection : public std::enable_shared_from_this<connection> {
  public:
-  connection(tcp::socket socket, cosmos_server::cosmos_service& service, limits const& bounds,
+  connection(tcp::socket socket, cosmos_server::journaled_service& service, limits const& bounds,
              std::shared_ptr<std::size_t> count)
       : stream_{std::move(socket)}, service_{service}, bounds_{bounds}, count_{std::move(count)} {
     ++*count_;
@@ -132,6 +134,8 @@ class connection : public std::enable_shared_from_this<connection> {
     keyspan::response made;
     try {
       made = service_.answer(plain);
+    } catch (cosmos_server::journal_failed const&) {
+      throw;  // nobody is answered any more
     } catch (std::exception const&) {
       made = cosmos_server::refused(500, "the server could not do it");
     }
@@ -159,7 +163,7 @@ class connection : public std::enable_shared_from_this<connection> {
   }
 
   beast::tcp_stream stream_;
-  cosmos_server::cosmos_service& service_;
+  cosmos_server::journaled_service& service_;
   limits const& bounds_;
   std::shared_ptr<std::size_t> count_;
   beast::flat_buffer buffer_{};
@@ -174,7 +178,7 @@ class listener {
       : acceptor_{loop, tcp::endpoint{asio::ip::address_v4::loopback(), port}} {}
 
   std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
-  void accept(cosmos_server::cosmos_service& service, limits const& bounds) {
+  void accept(cosmos_server::journaled_service& service, limits const& bounds) {
     acceptor_.async_accept([&](error_code why, tcp::socket socket) {
       if (why == asio::error::operation_aborted) return;
       if (!why && *count_ < bounds.connections) {
@@ -197,6 +201,7 @@ struct settings {
   std::string key{};
   std::size_t partitions = 1;
   std::uint64_t seed = 0;
+  std::string journal{};
   limits bounds{};
 };
 
@@ -225,6 +230,9 @@ std::optional<settings> settings_of(int count, char const* const* words) {
       is_good = take<std::size_t>(value, made.partitions, 1, 1000);
     } else if (name == "--seed") {
       is_good = take<std::uint64_t>(value, made.seed, 0, ~std::uint64_t{0});
+    } else if (name == "--journal") {
+      made.journal = value;
+      is_good = !value.empty();
     } else if (name == "--connections") {
       is_good = take<std::size_t>(value, made.bounds.connections, 1, 10'000);
     } else if (name == "--request-ms") {
@@ -252,12 +260,17 @@ int serve(settings const& with) {
   signals.async_wait([&](error_code, int) { loop.stop(); });
   listener at{loop, with.port};
   std::string const port = std::to_string(at.port());
-  cosmos_server::cosmos_service service{{.key = *std::move(key),
-                                         .endpoint = "http://127.0.0.1:" + port + "/",
-                                         .partitions = with.partitions,
-                                         .seed = with.seed,
-                                         .largest_body = with.bounds.body_bytes}};
-  at.accept(service, with.bounds);
+  cosmos_server::cosmos_service_options options{.key = *std::move(key),
+                                                .endpoint = "http://127.0.0.1:" + port + "/",
+                                                .partitions = with.partitions,
+                                                .seed = with.seed,
+                                                .largest_body = with.bounds.body_bytes};
+  auto const service = cosmos_server::journaled_service::open(std::move(options), with.journal);
+  if (!service) {
+    std::cerr << "cosmos_server: " << service.error().text.view() << '\n';
+    return 1;
+  }
+  at.accept(**service, with.bounds);
   std::cout << "ready" << (with.port == 0 ? " " + port : std::string{}) << std::endl;
   loop.run();
   return 0;
@@ -269,7 +282,8 @@ int main(int count, char** words) {
   auto const with = settings_of(count, words);
   if (!with) {
     std::cerr << "usage: cosmos_server --port P --key BASE64 [--partitions N] [--seed S]\n"
-                 "                     [--connections N] [--request-ms N] [--idle-ms N]\n";
+                 "                     [--connections N] [--request-ms N] [--idle-ms N]\n"
+                 "                     [--journal FILE]\n";
     return 2;
   }
   try {

@@ -12,8 +12,9 @@
 //   GET  /_control/dbs/D/colls/C
 //
 // It has no queries but "SELECT * FROM c", no stored procedures, triggers, users and permissions,
-// no patches, and keeps nothing when it ends. What begins with /_control is not signed: whoever can
-// reach the service may split its ranges, so it is to be reached from its own machine alone.
+// no patches, and keeps nothing when it ends; cosmos_service_journal.hpp does. What begins with
+// /_control is not signed: whoever can reach the service may split its ranges, so it is to be
+// reached from its own machine alone.
 #pragma once
 
 #include "cosmos_service_container.hpp"
@@ -81,20 +82,10 @@ class cosmos_service {
 
   /// What the service says to a request: always an answer, with a body of JSON unless its status
   /// says that there is none.
-  response answer(request const& asked) {
-    response made = answered_by(asked);
-    ++requests_;
-    made.headers.set("x-ms-activity-id", activity_id());
-    if (!made.body.empty()) made.headers.set("content-type", "application/json");
-    std::string charge;
-    append_number(charge, made.charge);
-    made.headers.set("x-ms-request-charge", charge);
-    made.headers.set("x-ms-version", "2020-07-15");
-    made.headers.set("x-ms-gatewayversion", "version=2.14.0");
-    made.charge = 0;  // whoever reads the header knows it
-    return made;
-  }
-
+  response answer(request const& asked) { return completed(answered_by(asked, false)); }
+  /// The same for a request that was answered in an earlier life of the service: nobody signs it
+  /// again.
+  response answer_again(request const& asked) { return completed(answered_by(asked, true)); }
   /// The service as a `keyspan::transport` of its own process.
   keyspan::ready<result<response>> send(request const& what) {
     if (auto const why = keyspan::refusal_of(what, std::chrono::steady_clock::now()))
@@ -108,6 +99,9 @@ class cosmos_service {
 
   /// How many bytes all documents take, about.
   std::size_t bytes() const noexcept { return *meter_; }
+  /// Grows whenever something is no longer as it was, be it that a document came to its end when
+  /// it was read. The requests that it grew with, at their times, make the same service again.
+  std::uint64_t changes() const noexcept { return *changes_; }
 
  private:
   struct database {
@@ -120,12 +114,25 @@ class cosmos_service {
 
   // ---- who answers -----------------------------------------------------------------------------
 
-  response answered_by(request const& asked) {
+  response completed(response made) {
+    ++requests_;
+    made.headers.set("x-ms-activity-id", activity_id());
+    if (!made.body.empty()) made.headers.set("content-type", "application/json");
+    std::string charge;
+    append_number(charge, made.charge);
+    made.headers.set("x-ms-request-charge", charge);
+    made.headers.set("x-ms-version", "2020-07-15");
+    made.headers.set("x-ms-gatewayversion", "version=2.14.0");
+    made.charge = 0;  // whoever reads the header knows it
+    return made;
+  }
+  response answered_by(request const& asked, bool is_known) {
     if (asked.body.size() > options_.largest_body) return refused(413, "Request size is too large");
     auto const path = read_path(asked.target);
     if (!path) return refused(400, "the path of the request is not well-formed");
     if (path->size() > 0 && (*path)[0] == "_control") return controlled(asked, *path);
-    if (auto refusal = unauthorized(asked, *path)) return *std::move(refusal);
+    if (!is_known)
+      if (auto refusal = unauthorized(asked, *path)) return *std::move(refusal);
     constexpr std::string_view methods[]{"GET", "POST", "PUT", "DELETE"};
     if (std::find(std::begin(methods), std::end(methods), asked.method) == std::end(methods))
       return not_allowed(asked);
@@ -285,6 +292,7 @@ class cosmos_service {
     if (asked.method == "GET") return described(200, found->second);
     if (asked.method != "DELETE") return not_allowed(asked);
     databases_.erase(found);
+    ++*changes_;
     return answered(204);
   }
 
@@ -349,6 +357,7 @@ class cosmos_service {
                  .created_at = options_.now(),
                  .members = std::move(made->members)};
     auto const at = databases_.emplace(std::move(made->id), std::move(one)).first;
+    ++*changes_;
     return described(201, at->second);
   }
   static std::string text_of(database const& one) {
@@ -379,6 +388,7 @@ class cosmos_service {
 
   // Numbers of resource ids: each is another one, and none says how many there were.
   std::uint32_t new_number() {
+    ++*changes_;  // also where nothing comes of it
     auto const count = static_cast<std::uint32_t>(++resources_);
     return (count + static_cast<std::uint32_t>(options_.seed)) * 0x9E37'79B1U;
   }
@@ -410,6 +420,7 @@ class cosmos_service {
       return refused(501, "this server does not change containers: delete it and create another");
     if (asked.method != "DELETE") return not_allowed(asked);
     in.containers.erase(found);
+    ++*changes_;
     return answered(204);
   }
 
@@ -474,11 +485,13 @@ class cosmos_service {
     settings.keeps_versions = made->keeps_versions;
     settings.now = options_.now;
     settings.meter = meter_;
+    settings.changes = changes_;
     settings.most_bytes = options_.most_bytes;
     settings.largest_document = options_.largest_document;
     settings.largest_page = options_.largest_body;
     auto one = std::make_unique<served_container>(std::move(settings));
     auto const at = in.containers.emplace(std::move(made->id), std::move(one)).first;
+    ++*changes_;
     return at->second->described(201);
   }
 
@@ -513,6 +526,7 @@ class cosmos_service {
 
   cosmos_service_options options_;
   std::shared_ptr<std::size_t> meter_ = std::make_shared<std::size_t>(0);
+  std::shared_ptr<std::uint64_t> changes_ = std::make_shared<std::uint64_t>(0);
   std::map<std::string, database, std::less<>> databases_{};
   std::uint64_t requests_ = 0;
   std::uint64_t resources_ = 0;

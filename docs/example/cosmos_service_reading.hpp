@@ -117,6 +117,7 @@ class document_reading {
       auto const& one = found->items[i];
       if (!one) {
         store_.index.erase(ids[i].key, ids[i].id);  // its time has come
+        ++*store_.settings.changes;
       } else {
         if (!items.empty() &&
             items.size() + one->members.text().size() > store_.settings.largest_page) {

@@ -18,6 +18,7 @@
 #include <keyspan/key/partition_key.hpp>
 #include <keyspan/range/partition.hpp>
 #include <keyspan/range/token_range.hpp>
+#include <keyspan/transport/event.hpp>
 #include <keyspan/transport/memory_container.hpp>
 #include <keyspan/transport/memory_options.hpp>
 #include <keyspan/transport/message.hpp>
@@ -100,7 +101,8 @@ struct container_settings {
   std::chrono::milliseconds keeps_versions{};
   std::function<keyspan::wall_time()> now{};
   std::shared_ptr<std::size_t> meter{};
-  std::size_t most_bytes = 0;  ///< of all that the meter counts
+  std::shared_ptr<std::uint64_t> changes{};  ///< counts what changes
+  std::size_t most_bytes = 0;                ///< of all that the meter counts
   std::size_t largest_document = 0;
   std::size_t largest_page = 0;  ///< in bytes of documents, about
 };
@@ -189,6 +191,23 @@ struct container_store {
     made->number = known != 0 ? known : ++last_number;
     return made;
   }
+  /// Takes back the numbers of documents that were not stored after all: what was refused leaves
+  /// nothing behind.
+  class new_numbers {
+   public:
+    explicit new_numbers(container_store& of) : of_{of}, from_{of.last_number} {}
+    new_numbers(new_numbers const&) = delete;
+    new_numbers& operator=(new_numbers const&) = delete;
+    ~new_numbers() {
+      if (!are_kept_) of_.last_number = from_;
+    }
+    void keep() noexcept { are_kept_ = true; }
+
+   private:
+    container_store& of_;
+    std::uint64_t from_;
+    bool are_kept_ = false;
+  };
   void remember(stored_document const& one) {
     auto const token = keyspan::token_of(container.scheme(), one->key);
     if (token) index.put(*token, *one);
@@ -238,6 +257,13 @@ struct container_store {
   container_type container;
 
  private:
+  static bool is_change(keyspan::event const& happened) {
+    using kind = keyspan::event_kind;
+    if (happened.kind == kind::failed) return false;
+    if (happened.kind != kind::answered) return true;
+    return happened.operation != "read" && happened.operation != "read_many" &&
+           happened.operation != "feed";
+  }
   static keyspan::memory_options<document> options_of(container_settings const& from) {
     keyspan::memory_options<document> made;
     made.name = from.properties.id;
@@ -252,6 +278,11 @@ struct container_store {
       made.time_to_live_of = [](document const& one) { return one.time_to_live; };
     if (from.keeps_versions.count() > 0) made.keeps_versions = from.keeps_versions;
     made.request_units = from.request_units;
+    // Where units are counted whoever reads leaves others than there were.
+    made.on_event = [changes = from.changes,
+                     is_metered = from.request_units != 0](keyspan::event const& happened) {
+      if (is_metered || is_change(happened)) ++*changes;
+    };
     return made;
   }
 };

@@ -78,6 +78,7 @@ class document_writing {
     auto const key = store_.whole_key(asked);
     if (!key) return refused(key.error());
     if (auto refusal = store_.no_room_for(asked.body.size())) return *std::move(refusal);
+    container_store::new_numbers numbers{store_};
     auto read = store_.read_body(asked.body, kind == write_kind::create);
     if (!read) return refused(read.error());
     if (read->key != *key)
@@ -93,6 +94,7 @@ class document_writing {
                           ? store_.container.upsert(*std::move(read), options).value
                           : store_.container.replace(*std::move(read), options).value;
     if (!done) return store_.with_session(refused(done.error()), *key);
+    numbers.keep();
     store_.remember(done->item);
     bool const is_silent = is_same_word(header(asked, "prefer"), "return=minimal");
     std::string body;
@@ -118,6 +120,7 @@ class document_writing {
     auto const key = store_.whole_key(asked);
     if (!key) return refused(key.error());
     keyspan::item_batch<document> work{*key};
+    container_store::new_numbers numbers{store_};
     for (std::size_t i = 0; i < operations.size(); ++i) {
       auto const& one = operations[i];
       keyspan::write_options const options{.if_match = keyspan::inline_text<64>{one.if_match}};
@@ -146,6 +149,7 @@ class document_writing {
     }
     auto const done = store_.container.execute(work).value;
     if (!done) return refused(done.error());
+    if (done->is_done()) numbers.keep();
     std::string body{"["};
     for (std::size_t i = 0; i < done->operations.size(); ++i) {
       if (i != 0) body.push_back(',');
@@ -188,6 +192,7 @@ class document_writing {
     if (one.kind != "Create" && one.kind != "Upsert" && one.kind != "Replace")
       return keyspan::fail(errc::bad_request,
                            "operations are Create, Upsert, Read, Replace and Delete here");
+    container_store::new_numbers numbers{store_};
     auto read = store_.read_body(one.body, one.kind == "Create");
     if (!read) return keyspan::unexpected{read.error()};
     if (read->key != *key)
@@ -197,7 +202,9 @@ class document_writing {
     auto done = one.kind == "Create"   ? store_.container.create(*std::move(read)).value
                 : one.kind == "Upsert" ? store_.container.upsert(*std::move(read), options).value
                                        : store_.container.replace(*std::move(read), options).value;
-    if (done) follow(done, one, *key);
+    if (!done) return done;
+    numbers.keep();
+    follow(done, one, *key);
     return done;
   }
   static error in_operation(std::size_t number, error const& why) {

@@ -2,9 +2,14 @@
 // outside: how it begins and ends, and that whoever sends what is no request does no harm.
 #include "program.hpp"
 
+#include <keyspan/cosmos/address.hpp>
 #include <keyspan/cosmos/credential.hpp>
 #include <keyspan/cosmos/service_request.hpp>
+#include <keyspan/feed/continuation.hpp>
+#include <keyspan/feed/feed_mode.hpp>
 #include <keyspan/feed/wall_time.hpp>
+#include <keyspan/key/container_definition.hpp>
+#include <keyspan/key/partition_key.hpp>
 #include <keyspan/transport/message.hpp>
 
 #include <catch2/catch_test_macros.hpp>
@@ -19,9 +24,14 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -87,13 +97,15 @@ struct server {
   test::program program;
   std::uint16_t port = 0;
 
-  explicit server(std::vector<std::string> more = {}) : program{words(std::move(more))} {
+  explicit server(std::vector<std::string> more = {}, std::uint16_t at = 0)
+      : program{words(std::move(more), at)}, port{at} {
     std::string const& said = program.lines(1);
-    REQUIRE(said.starts_with("ready "));
-    port = static_cast<std::uint16_t>(std::stoi(said.substr(6)));
+    REQUIRE(said.starts_with("ready"));
+    if (at == 0) port = static_cast<std::uint16_t>(std::stoi(said.substr(6)));
   }
-  static std::vector<std::string> words(std::vector<std::string> more) {
-    std::vector<std::string> all{COSMOS_SERVER_PROGRAM, "--port", "0", "--key", secret};
+  static std::vector<std::string> words(std::vector<std::string> more, std::uint16_t at) {
+    std::vector<std::string> all{COSMOS_SERVER_PROGRAM, "--port", std::to_string(at), "--key",
+                                 secret};
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }
@@ -110,15 +122,19 @@ struct server {
 
   // A request that is answered by 200.
   static std::string account(std::string_view more = "connection: close\r\n") {
-    auto asked = keyspan::cosmos::read_account();
+    return bytes_of(keyspan::cosmos::read_account(), more);
+  }
+  static std::string bytes_of(keyspan::cosmos::service_request asked, std::string_view more) {
     auto const now =
         std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
-    authorize(asked.message, *keyspan::cosmos::master_key::from(secret), asked.about, asked.link,
-              now);
-    std::string text = "GET / HTTP/1.1\r\nhost: x\r\n";
-    for (auto const& field : asked.message.headers)
+    auto& message = asked.message;
+    authorize(message, *keyspan::cosmos::master_key::from(secret), asked.about, asked.link, now);
+    std::string text = message.method + " " + message.target + " HTTP/1.1\r\nhost: x\r\n";
+    for (auto const& field : message.headers)
       text.append(field.name).append(": ").append(field.value).append("\r\n");
-    return text.append(more).append("\r\n");
+    if (!message.body.empty())
+      text.append("content-length: ").append(std::to_string(message.body.size())).append("\r\n");
+    return text.append(more).append("\r\n").append(message.body);
   }
 };
 
@@ -151,6 +167,7 @@ TEST_CASE("a server that is started wrongly says how it is started") {
                                              {"--port", "65536", "--key", secret},
                                              {"--port", "x", "--key", secret},
                                              {"--port", "0", "--key", secret, "--partitions", "0"},
+                                             {"--port", "0", "--key", secret, "--journal", ""},
                                              {"--port", "0", "--key", secret, "--sing", "1"}}) {
     std::vector<std::string> all{COSMOS_SERVER_PROGRAM};
     all.insert(all.end(), words.begin(), words.end());
@@ -304,6 +321,156 @@ TEST_CASE("there are so many connections and no more") {
   bool serves = false;
   while (!serves && steady_clock::now() < until) serves = running.serves();
   CHECK(serves);
+}
+
+// ---- with a journal ----------------------------------------------------------------------------
+
+// A file that goes with the test.
+struct journal {
+  std::string file = (std::filesystem::temp_directory_path() /
+                      ("keyspan-server-" + std::to_string(::getpid()) + ".journal"))
+                         .string();
+
+  journal() { std::filesystem::remove(file); }
+  journal(journal const&) = delete;
+  journal& operator=(journal const&) = delete;
+  ~journal() { std::filesystem::remove(file); }
+};
+
+keyspan::cosmos::container_address const orders =
+    *keyspan::cosmos::container_address::from("shop", "orders");
+
+// What a server says to a request: its status, or 0 where nothing whole came, headers and body.
+struct told {
+  int status = 0;
+  std::string head{};
+  std::string body{};
+
+  std::string header(std::string_view name) const {
+    auto const at = head.find("\r\n" + std::string{name} + ": ");
+    if (at == head.npos) return {};
+    auto const from = at + name.size() + 4;
+    return head.substr(from, head.find("\r\n", from) - from);
+  }
+};
+told ask(std::uint16_t port, keyspan::cosmos::service_request what) {
+  wire to{port};
+  if (!to.is_open()) return {};
+  to.write(server::bytes_of(std::move(what), "connection: close\r\n"));
+  auto const all = to.read();
+  auto const end = all.find("\r\n\r\n");
+  if (!all.starts_with("HTTP/1.1 ") || end == all.npos) return {};
+  told made{std::stoi(all.substr(9, 3)), all.substr(0, end + 2), all.substr(end + 4)};
+  auto const size = made.header("Content-Length");
+  if (!size.empty() && made.body.size() != std::stoul(size)) return {};
+  return made;
+}
+void split(std::uint16_t port, std::string const& range) {
+  wire to{port};
+  to.write("POST /_control/dbs/shop/colls/orders/split/" + range +
+           " HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+  CHECK(to.read().starts_with("HTTP/1.1 200 "));
+}
+keyspan::cosmos::service_request order(std::size_t i) {
+  std::string const shop = "shop " + std::to_string(i % 7);
+  return upsert_document(orders, keyspan::partition_key{shop},
+                         R"({"id":"o-)" + std::to_string(i) + R"(","shop":")" + shop + R"("})");
+}
+
+TEST_CASE("what a server has answered is true when it was killed, whenever that was") {
+  journal const kept;
+  std::vector<std::string> const words{"--journal", kept.file};
+  auto running = std::make_unique<server>(words);
+  auto const port = running->port;
+  REQUIRE(ask(port, keyspan::cosmos::create_database("shop")).status == 201);
+  constexpr std::string_view path[]{"/shop"};
+  REQUIRE(ask(port, create_container(orders, *keyspan::key_paths::parse(path))).status == 201);
+
+  std::map<std::size_t, std::string> etags;  // of what was answered
+  std::size_t next = 0;
+  std::string session;
+  std::string place;
+  std::size_t seen = 0;  // by the feed of range 0, until it is split
+  for (int round = 0; round < 6; ++round) {
+    // Several write until nobody answers any more.
+    std::mutex mutex;
+    std::vector<std::thread> writers;
+    auto const before = etags.size();
+    for (int i = 0; i < 3; ++i)
+      writers.emplace_back([&] {
+        for (;;) {
+          std::size_t number = 0;
+          {
+            std::lock_guard const lock{mutex};
+            number = next++;
+          }
+          auto const said = ask(port, order(number));
+          std::lock_guard const lock{mutex};
+          if (said.status != 201) return;
+          etags[number] = said.header("etag");
+          session = said.header("x-ms-session-token");
+        }
+      });
+    auto const enough = [&] {
+      std::lock_guard const lock{mutex};
+      return etags.size() >= before + 30 + static_cast<std::size_t>(round) * 7;
+    };
+    for (auto const until = steady_clock::now() + 20s; !enough() && steady_clock::now() < until;)
+      std::this_thread::sleep_for(1ms);
+    running.reset();  // as kill -9 does it
+    for (auto& one : writers) one.join();
+    REQUIRE(etags.size() > before);
+
+    running = std::make_unique<server>(words, port);
+    for (auto const& [number, etag] : etags) {
+      std::string const shop = "shop " + std::to_string(number % 7);
+      auto const there =
+          ask(port, read_document(orders, keyspan::partition_key{shop},
+                                  "o-" + std::to_string(number), {.session_token = session}));
+      CAPTURE(number, there.head, there.body);
+      REQUIRE(there.status == 200);
+      REQUIRE(there.header("etag") == etag);
+    }
+    if (round >= 4) continue;  // the range is no more
+    // The feed goes on where it was.
+    for (;;) {
+      auto const from = place.empty() ? keyspan::continuation{} : keyspan::continuation{place};
+      auto const page = ask(port, read_changes(orders, {.partition = "0"}, from,
+                                               keyspan::feed_mode::latest_version, {.most = 20}));
+      place = page.header("etag");
+      REQUIRE_FALSE(place.empty());
+      if (page.status == 304) break;
+      REQUIRE(page.status == 200);
+      for (auto at = page.body.find("\"shop\":"); at != page.body.npos;
+           at = page.body.find("\"shop\":", at + 1))
+        ++seen;
+    }
+    CHECK(seen >= etags.size());
+    CHECK(seen <= etags.size() + 3 * (static_cast<std::size_t>(round) + 1));
+    if (round == 3) split(port, "0");
+  }
+  auto const list = ask(port, read_partitions(orders));
+  CHECK(list.body.find(R"("id":"2")") != list.body.npos);
+}
+
+TEST_CASE("a server whose journal is damaged says so and does not serve") {
+  journal const kept;
+  {
+    server running{{"--journal", kept.file}};
+    CHECK(ask(running.port, keyspan::cosmos::create_database("shop")).status == 201);
+    CHECK(ask(running.port, keyspan::cosmos::create_database("other")).status == 201);
+  }
+  {
+    std::fstream file{kept.file, std::ios::in | std::ios::out | std::ios::binary};
+    file.seekp(150);
+    file.put('!');
+  }
+  test::program second{
+      {COSMOS_SERVER_PROGRAM, "--port", "0", "--key", secret, "--journal", kept.file}};
+  auto const end = second.finish();
+  CHECK(end.status == 1);
+  CHECK(end.out.empty());
+  CHECK(end.err.find("is damaged") != end.err.npos);
 }
 
 }  // namespace
