@@ -181,7 +181,7 @@ TEST_CASE("what was read of an account before it failed is given, and the accoun
   world w;
   w.write(0, {"r-1", "redmond", 1});
   w.write(0, {"s-1", "seattle", 1});
-  w.accounts[0].pass_next(3);  // the partitions, and a page of each
+  w.accounts[0].pass_next(4);  // the partitions, that there are no more, and a page of each
   w.accounts[0].fail_next(errc::not_connected);
   auto const answer = w.wait(w.all.read(whole_container, ascending(by_id)));
   REQUIRE(answer);

@@ -133,7 +133,8 @@ namespace detail {
 // The wait doubles with each attempt from `first` on.
 constexpr instant::duration doubled(instant::duration first, instant::duration longest, int times) {
   instant::duration wait = first;
-  for (int i = 0; i < times && wait < longest; ++i) wait = wait > longest / 2 ? longest : wait * 2;
+  for (int i = 0; i < times && wait > instant::duration::zero() && wait < longest; ++i)
+    wait = wait > longest / 2 ? longest : wait * 2;
   return (std::min)(wait, longest);
 }
 

@@ -26,6 +26,9 @@ struct retry_policy {
   /// that says how long to wait is waited for at least so long.
   instant::duration first_wait = std::chrono::milliseconds{10};
   instant::duration longest_wait = std::chrono::seconds{1};
+  /// Whether the rest is left to somebody above who knows other endpoints: what is repeated here is
+  /// what no other one would mend, `throttled` and `contended`.
+  bool only_where_busy = false;
   /// The wait where a service throttles and does not say for how long.
   instant::duration throttled_wait = std::chrono::seconds{5};
   /// Up to this share of a wait is added to it, so that those who failed together do not come back
@@ -97,7 +100,9 @@ constexpr void check_policy(retry_policy const& policy) {
     retry_policy const& policy, failed_attempt const& failed) {
   using duration = instant::duration;
   detail::check_policy(policy);
-  if (failed.attempts >= policy.most_attempts || !may_repeat(failed.why, failed.kind))
+  bool const is_busy = failed.why.code == errc::throttled || failed.why.code == errc::contended;
+  if (failed.attempts >= policy.most_attempts || !may_repeat(failed.why, failed.kind) ||
+      (policy.only_where_busy && !is_busy))
     return std::nullopt;
 
   duration wait = policy.first_wait;

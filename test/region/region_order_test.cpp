@@ -1,0 +1,272 @@
+// test/region/region_order_test.cpp — which region is asked first: every rule, each with a row.
+#include <keyspan/async/instant.hpp>
+#include <keyspan/region/account_regions.hpp>
+#include <keyspan/region/region_marks.hpp>
+#include <keyspan/region/region_order.hpp>
+#include <keyspan/transport/endpoint.hpp>
+
+#include <support/check.hpp>
+#include <support/contracts.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using keyspan::account_regions;
+using keyspan::instant;
+using keyspan::region_marks;
+using keyspan::region_of_attempt;
+using keyspan::region_preferences;
+using keyspan::region_use;
+using keyspan::regions_for;
+using keyspan::service_endpoint;
+using keyspan::service_region;
+using namespace std::chrono_literals;
+
+service_endpoint endpoint_of(std::string_view region) {
+  std::string host{region};
+  std::replace(host.begin(), host.end(), ' ', '-');
+  return *service_endpoint::parse("https://" + host + ".example.com");
+}
+std::vector<service_region> regions(std::vector<std::string> const& names) {
+  std::vector<service_region> made;
+  for (std::string const& name : names) made.push_back({name, endpoint_of(name)});
+  return made;
+}
+auto const given = *service_endpoint::parse("https://account.example.com");
+
+std::string told(std::vector<service_region> const& order) {
+  std::string text;
+  for (auto const& one : order)
+    text += (text.empty() ? "" : ", ") + (one.name.empty() ? one.endpoint.host : one.name);
+  return text;
+}
+
+struct row {
+  std::string_view rule;
+  std::vector<std::string> writable{};
+  std::vector<std::string> readable{};
+  bool many = false;  // the account takes writes in several regions
+  region_preferences like{};
+  std::vector<std::string> marked{};
+  service_endpoint endpoint = given;
+  std::string_view reads{};
+  std::string_view writes{};
+  std::string_view administers{};
+};
+
+TEST_CASE("regions are asked in the order that the rules say") {
+  std::vector<std::string> const west{"west"};
+  std::vector<std::string> const two{"west", "north"};
+  std::vector<std::string> const three{"west", "north", "east"};
+  std::vector<row> const rows{
+      {.rule = "nothing is known yet: the address that was given",
+       .reads = "account.example.com",
+       .writes = "account.example.com",
+       .administers = "account.example.com"},
+      {.rule = "no preference: the account's order",
+       .writable = west,
+       .readable = three,
+       .reads = "west, north, east",
+       .writes = "west",
+       .administers = "west"},
+      {.rule = "preferred order, restricted to what is readable",
+       .writable = west,
+       .readable = three,
+       .like = {.preferred = {"east", "mars", "North"}},
+       .reads = "east, north",
+       .writes = "west",
+       .administers = "west"},
+      {.rule = "a preferred region that is named twice is asked once",
+       .writable = west,
+       .readable = two,
+       .like = {.preferred = {"north", "north", "NORTH"}},
+       .reads = "north",
+       .writes = "west",
+       .administers = "west"},
+      {.rule = "nothing that is preferred is there: where it is written",
+       .writable = west,
+       .readable = three,
+       .like = {.preferred = {"mars"}},
+       .reads = "west",
+       .writes = "west",
+       .administers = "west"},
+      {.rule = "what is marked is asked last, not never",
+       .writable = west,
+       .readable = three,
+       .like = {.preferred = {"east", "north", "west"}},
+       .marked = {"east"},
+       .reads = "north, west, east",
+       .writes = "west",
+       .administers = "west"},
+      {.rule = "all are marked: in the order of preference",
+       .writable = west,
+       .readable = three,
+       .like = {.preferred = {"east", "north"}},
+       .marked = {"north", "east", "west"},
+       .reads = "east, north",
+       .writes = "west",
+       .administers = "west"},
+      {.rule = "one region writes: the account's order, whatever is preferred or marked",
+       .writable = two,
+       .readable = two,
+       .like = {.preferred = {"north"}},
+       .marked = {"west"},
+       .reads = "north",
+       .writes = "west, north",
+       .administers = "west, north"},
+      {.rule = "several write, and nobody has asked for it: the account's order",
+       .writable = two,
+       .readable = two,
+       .many = true,
+       .like = {.preferred = {"north", "west"}},
+       .reads = "north, west",
+       .writes = "west, north",
+       .administers = "west, north"},
+      {.rule = "asked for, and one region writes: the account's order",
+       .writable = west,
+       .readable = two,
+       .like = {.preferred = {"north", "west"}, .writes_everywhere = true},
+       .reads = "north, west",
+       .writes = "west",
+       .administers = "west"},
+      {.rule = "several write, and it is asked for: documents in the preferred order",
+       .writable = two,
+       .readable = two,
+       .many = true,
+       .like = {.preferred = {"north", "west"}, .writes_everywhere = true},
+       .reads = "north, west",
+       .writes = "north, west",
+       .administers = "west, north"},
+      {.rule = "several write: marks count for documents",
+       .writable = three,
+       .readable = three,
+       .many = true,
+       .like = {.preferred = {"north", "west", "east"}, .writes_everywhere = true},
+       .marked = {"north"},
+       .reads = "west, east, north",
+       .writes = "west, east, north",
+       .administers = "west, north, east"},
+      {.rule = "several write, no preference: the account's order, marks behind",
+       .writable = three,
+       .readable = three,
+       .many = true,
+       .like = {.writes_everywhere = true},
+       .marked = {"west"},
+       .reads = "north, east, west",
+       .writes = "north, east, west",
+       .administers = "west, north, east"},
+      {.rule = "the address of a region was given, and no preference: that one alone",
+       .writable = west,
+       .readable = three,
+       .marked = {"north"},
+       .endpoint = endpoint_of("north"),
+       .reads = "north",
+       .writes = "west",
+       .administers = "west"},
+      {.rule = "the address of a region was given, and preferences: these",
+       .writable = west,
+       .readable = three,
+       .like = {.preferred = {"east"}},
+       .endpoint = endpoint_of("north"),
+       .reads = "east",
+       .writes = "west",
+       .administers = "west"},
+      {.rule = "excluded regions are not asked",
+       .writable = west,
+       .readable = three,
+       .like = {.preferred = {"east", "north"}, .excluded = {"East"}},
+       .reads = "north",
+       .writes = "west",
+       .administers = "west"},
+      {.rule = "excluded without preferences",
+       .writable = west,
+       .readable = three,
+       .like = {.excluded = {"west"}},
+       .reads = "north, east",
+       .writes = "west",
+       .administers = "west"},
+      {.rule = "all are excluded: where it is written",
+       .writable = west,
+       .readable = two,
+       .like = {.excluded = {"west", "north"}},
+       .reads = "west",
+       .writes = "west",
+       .administers = "west"},
+      {.rule = "excluded for writes in several regions, too",
+       .writable = two,
+       .readable = two,
+       .many = true,
+       .like = {.preferred = {"west", "north"}, .excluded = {"west"}, .writes_everywhere = true},
+       .reads = "north",
+       .writes = "north",
+       .administers = "west, north"},
+      {.rule = "an account that lists nothing to write: the address that was given",
+       .readable = {},
+       .like = {.preferred = {"west"}},
+       .reads = "account.example.com",
+       .writes = "account.example.com",
+       .administers = "account.example.com"},
+  };
+  for (row const& one : rows) {
+    INFO(one.rule);
+    account_regions account{regions(one.writable), regions(one.readable), one.many};
+    region_marks marks;
+    for (std::string const& name : one.marked) {
+      marks.mark(endpoint_of(name), region_use::read, instant{} + 5min);
+      marks.mark(endpoint_of(name), region_use::write, instant{} + 5min);
+    }
+    auto const order = [&](region_use use) {
+      return told(regions_for(account, one.like, marks, use, instant{}, one.endpoint));
+    };
+    CHECK(order(region_use::read) == one.reads);
+    CHECK(order(region_use::write) == one.writes);
+    CHECK(order(region_use::administer) == one.administers);
+  }
+}
+
+TEST_CASE("a mark counts until its end, and for its use alone") {
+  account_regions const account{regions({"west", "north"}), regions({"west", "north"}), true};
+  region_preferences const like{.preferred = {"west", "north"}, .writes_everywhere = true};
+  region_marks marks;
+  marks.mark(endpoint_of("west"), region_use::read, instant{} + 5min);
+  auto const order = [&](region_use use, instant now) {
+    return told(regions_for(account, like, marks, use, now, given));
+  };
+  CHECK(order(region_use::read, instant{} + 299s) == "north, west");
+  CHECK(order(region_use::read, instant{} + 300s) == "west, north");
+  CHECK(order(region_use::write, instant{}) == "west, north");
+}
+
+TEST_CASE("repetitions go round, and those of bound writes go between two regions") {
+  auto const three = regions({"west", "north", "east"});
+  auto const asked = [&](std::vector<service_region> const& order, region_use use, bool many) {
+    std::string text;
+    for (std::size_t i = 0; i < 5; ++i)
+      text += region_of_attempt(order, use, many, i).name.substr(0, 1);
+    return text;
+  };
+  CHECK(asked(three, region_use::read, false) == "wnewn");
+  CHECK(asked(three, region_use::write, true) == "wnewn");
+  CHECK(asked(three, region_use::write, false) == "wnwnw");
+  CHECK(asked(three, region_use::administer, true) == "wnwnw");
+  CHECK(asked(regions({"west"}), region_use::administer, false) == "wwwww");
+  CHECK(asked(regions({"west"}), region_use::read, false) == "wwwww");
+  CHECK(test::promise_broken_by([] {
+          return &region_of_attempt({}, region_use::read, false, 0);
+        }) == "there is always a region to ask");
+}
+
+TEST_CASE("documents are written in many regions where account and caller agree on it") {
+  for (bool const account : {false, true})
+    for (bool const caller : {false, true})
+      CHECK(keyspan::writes_in_many({.writes_everywhere = account},
+                                    {.writes_everywhere = caller}) == (account && caller));
+}
+
+}  // namespace
