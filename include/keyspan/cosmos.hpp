@@ -6,12 +6,14 @@
 #include <keyspan/cosmos/container_answers.hpp>
 #include <keyspan/cosmos/cosmos_account.hpp>
 #include <keyspan/cosmos/cosmos_container.hpp>
+#include <keyspan/cosmos/cosmos_lease_store.hpp>
 #include <keyspan/cosmos/credential.hpp>
 #include <keyspan/cosmos/document_json.hpp>
 #include <keyspan/cosmos/document_page.hpp>
 #include <keyspan/cosmos/hmac_sha256.hpp>
 #include <keyspan/cosmos/lease_document.hpp>
 #include <keyspan/cosmos/open_container.hpp>
+#include <keyspan/cosmos/record_document.hpp>
 #include <keyspan/cosmos/service_errors.hpp>
 #include <keyspan/cosmos/service_request.hpp>
 #include <keyspan/cosmos/session_token.hpp>

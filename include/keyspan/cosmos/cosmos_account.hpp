@@ -121,6 +121,14 @@ inline void hide_credential(response& answer, std::string_view authorization) {
   secret.hide_in(answer.body);
 }
 
+// The way to an account for what is in its containers.
+struct account_door {
+  template <class Account>
+  static service_door of(Account& account) {
+    return {&account, &Account::sent_for};
+  }
+};
+
 }  // namespace detail
 
 /// An account behind an endpoint. What it is asked is signed anew at each attempt, and repeated as
@@ -182,13 +190,15 @@ class cosmos_account {
                                                  container_options options = {}) {
     auto const address = container_address::from(database, container);
     if (!address) co_return unexpected{address.error()};
-    detail::service_door const door{this, &cosmos_account::sent_for};
+    auto const door = detail::account_door::of(*this);
     using container_type = cosmos_container<T, Scheme>;
     auto opening = detail::container_opening::at<container_type>(door, *address, options);
     co_return co_await std::move(opening);
   }
 
  private:
+  friend detail::account_door;
+
   // Gives each attempt a date and a signature of its own.
   class signing {
    public:

@@ -95,17 +95,29 @@ struct request_limits {
 
 // What an answer is judged as. Somebody who asks by key is sent on by the service to whichever
 // partition has it, so a partition that is being split is waited for; who asks by range is told
-// that it is gone, but for the moment in which its successors are not there yet.
-enum class answer_judge : std::uint8_t { by_service, by_key, by_range };
+// that it is gone, but for the moment in which its successors are not there yet. A write by key
+// that must not be done twice was refused only where the service itself says so: what stands in
+// between, or a replica that is gone, may have passed it on.
+enum class answer_judge : std::uint8_t { by_service, by_key, by_range, write_by_key };
 
 struct judging {
   std::optional<error> operator()(response const& answer) const {
     auto why = service_errors{}(answer);
-    if (!why || how == answer_judge::by_service || why->code != errc::range_gone) return why;
-    if (how == answer_judge::by_key || why->wire.substatus == substatus::completing_split ||
+    if (!why || how == answer_judge::by_service) return why;
+    if (how == answer_judge::write_by_key && why->code == errc::unavailable && !is_refusal(answer))
+      why->code = errc::service_failed;
+    if (why->code != errc::range_gone) return why;
+    if (how != answer_judge::by_range || why->wire.substatus == substatus::completing_split ||
         why->wire.substatus == substatus::completing_migration)
       why->code = errc::unavailable;
     return why;
+  }
+
+  // Whether what is not available said itself that it has taken nothing.
+  static bool is_refusal(response const& answer) {
+    if (answer.status != 503) return answer.status != 410;
+    auto const said = read_complaint(answer.body);
+    return said && !said->code.empty();
   }
 
   answer_judge how = answer_judge::by_service;
