@@ -2,7 +2,9 @@
 #pragma once
 
 #include <keyspan/region/account_regions.hpp>
+#include <keyspan/region/across_regions.hpp>
 #include <keyspan/region/patient_source.hpp>
+#include <keyspan/region/region_directory.hpp>
 #include <keyspan/region/region_marks.hpp>
 #include <keyspan/region/region_order.hpp>
 #include <keyspan/region/region_retry.hpp>

@@ -25,6 +25,10 @@ struct region_policy {
   instant::duration mark_lasts = std::chrono::minutes{5};
   /// How old what is known of the account may become.
   instant::duration refresh_every = std::chrono::minutes{5};
+  /// The same while the preferred region is not the one that is asked, and the least time between
+  /// two looks, whatever happens.
+  instant::duration refresh_away_every = std::chrono::seconds{30};
+  instant::duration least_refresh_wait = std::chrono::milliseconds{500};
   /// How long after the beginning of the first attempt the last one may begin.
   instant::duration budget = std::chrono::seconds{30};
   /// How often a write looks for the region that takes it; a second is between two looks, but
