@@ -12,6 +12,7 @@
 #include <keyspan/cosmos/document_page.hpp>
 #include <keyspan/cosmos/hmac_sha256.hpp>
 #include <keyspan/cosmos/lease_document.hpp>
+#include <keyspan/cosmos/lease_takeover.hpp>
 #include <keyspan/cosmos/open_container.hpp>
 #include <keyspan/cosmos/record_document.hpp>
 #include <keyspan/cosmos/service_errors.hpp>
