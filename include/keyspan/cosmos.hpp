@@ -2,6 +2,8 @@
 // to it over HTTP. A component of its own: link keyspan::cosmos.
 #pragma once
 
+#include <keyspan/cosmos/account_answers.hpp>
+#include <keyspan/cosmos/account_sender.hpp>
 #include <keyspan/cosmos/address.hpp>
 #include <keyspan/cosmos/container_answers.hpp>
 #include <keyspan/cosmos/cosmos_account.hpp>
@@ -15,6 +17,7 @@
 #include <keyspan/cosmos/lease_takeover.hpp>
 #include <keyspan/cosmos/open_container.hpp>
 #include <keyspan/cosmos/record_document.hpp>
+#include <keyspan/cosmos/regional_account.hpp>
 #include <keyspan/cosmos/service_errors.hpp>
 #include <keyspan/cosmos/service_request.hpp>
 #include <keyspan/cosmos/session_token.hpp>

@@ -55,7 +55,7 @@ constexpr bool each_status_is_one_trouble() {
       {said(errc::not_found, 404), none, none, none},
       {said(errc::session_not_available, 404, 1002), behind, behind, behind},
       {said(errc::not_found, 404, 1003), none, none, none},
-      {said(errc::unavailable, 404, 1013), not_readable, not_readable, not_readable},
+      {said(errc::unavailable, 404, 1013), not_ready, not_ready, not_ready},
       {said(errc::timed_out, 408), unclear, unclear, none},
       {said(errc::timed_out, 0), none, none, none},
       {said(errc::already_exists, 409), none, none, none},
@@ -63,6 +63,9 @@ constexpr bool each_status_is_one_trouble() {
       {said(errc::range_gone, 410, 1002), none, none, none},
       {said(errc::range_gone, 410, 1007), none, none, none},
       {said(errc::range_gone, 410, 1008), none, none, none},
+      {said(errc::unavailable, 410, 1002), not_ready, not_ready, not_ready},
+      {said(errc::unavailable, 410, 1007), not_ready, not_ready, not_ready},
+      {said(errc::unavailable, 410, 1008), not_ready, not_ready, not_ready},
       {said(errc::unavailable, 410, 1022), unavailable, unavailable, unavailable},
       {said(errc::unavailable, 410), unavailable, unavailable, unavailable},
       {said(errc::precondition_failed, 412), none, none, none},
@@ -171,9 +174,9 @@ constexpr bool what_a_region_has_not_seen_is_read_where_it_is_written() {
 }
 CHECK_BOTH(what_a_region_has_not_seen_is_read_where_it_is_written);
 
-constexpr bool a_region_that_cannot_be_read_yet_is_waited_for_itself() {
+constexpr bool a_region_that_cannot_serve_something_yet_is_waited_for_itself() {
   using enum region_trouble;
-  auto one = failed(not_readable, region_use::read, 1);
+  auto one = failed(not_ready, region_use::read, 1);
   one.number = 2;
   instant::duration const waits[]{100ms, 200ms, 400ms, 800ms, 1s, 1s, 1s, 1s, 1s};
   for (int i = 0; i < 9; ++i) {
@@ -188,7 +191,7 @@ constexpr bool a_region_that_cannot_be_read_yet_is_waited_for_itself() {
   check(step_after(policy, one).in_write_region);
   return true;
 }
-CHECK_BOTH(a_region_that_cannot_be_read_yet_is_waited_for_itself);
+CHECK_BOTH(a_region_that_cannot_serve_something_yet_is_waited_for_itself);
 
 constexpr bool each_region_is_tried_at_once_and_then_with_growing_waits() {
   using enum region_trouble;

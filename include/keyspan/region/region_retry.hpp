@@ -40,9 +40,10 @@ struct region_policy {
   int most_unavailable = 10;
   instant::duration first_wait = std::chrono::milliseconds{10};
   instant::duration longest_wait = std::chrono::seconds{1};
-  /// How often a region is asked that cannot be read yet, and the wait before that; it doubles.
-  int most_not_readable = 10;
-  instant::duration not_readable_wait = std::chrono::milliseconds{100};
+  /// How often a region is asked that cannot serve something yet, and the wait before that; it
+  /// doubles.
+  int most_not_ready = 10;
+  instant::duration not_ready_wait = std::chrono::milliseconds{100};
   /// How often the region that takes the writes is asked for what another one has not seen yet.
   int most_behind = 2;
 
@@ -55,7 +56,7 @@ enum class region_trouble : std::uint8_t {
   not_writable,  ///< it takes no writes (any more): 403/3
   not_there,     ///< it is no region of the account (yet): 403/1008
   behind,        ///< it has not seen what the session has: 404/1002
-  not_readable,  ///< it cannot be read yet: 404/1013
+  not_ready,     ///< it cannot serve this yet: 404/1013, 410 of a partition that is being split
   unavailable,   ///< it cannot serve this for now, and has not: 503, 410 of a replica, 429/3092
   unclear,       ///< it failed, and may have done it: 500, 408, a lost answer
   unreachable,   ///< there is no connection to it
@@ -80,7 +81,10 @@ enum class region_trouble : std::uint8_t {
       return region_trouble::unreachable;
     case errc::unavailable:
       if (status == 403 && sub == 1008) return region_trouble::not_there;
-      if (status == 404 && sub == 1013) return region_trouble::not_readable;
+      if (status == 404 && sub == 1013) return region_trouble::not_ready;
+      // Of a partition, and told as what is waited for.
+      if (status == 410 && (sub == 1002 || sub == 1007 || sub == 1008))
+        return region_trouble::not_ready;
       return region_trouble::unavailable;
     case errc::throttled:
       return sub == 3092 && writes_in_many && kind != request_kind::read
@@ -181,9 +185,9 @@ constexpr region_step step_of(region_policy const& policy, failed_in_region cons
         next.in_write_region = true;
       }
       return next;
-    case region_trouble::not_readable:
-      next.goes_on = failed.alike < policy.most_not_readable;
-      next.wait = doubled(policy.not_readable_wait, policy.longest_wait, failed.alike - 1);
+    case region_trouble::not_ready:
+      next.goes_on = failed.alike < policy.most_not_ready;
+      next.wait = doubled(policy.not_ready_wait, policy.longest_wait, failed.alike - 1);
       return next;
     case region_trouble::unavailable:
     case region_trouble::unclear:

@@ -1,0 +1,266 @@
+// test/cosmos/regional_account_test.cpp — an account whose regions come, go, and change places.
+#include <keyspan/async/ready.hpp>
+#include <keyspan/async/sync_wait.hpp>
+#include <keyspan/core/error.hpp>
+#include <keyspan/core/result.hpp>
+#include <keyspan/cosmos/credential.hpp>
+#include <keyspan/cosmos/regional_account.hpp>
+#include <keyspan/cosmos/service_request.hpp>
+#include <keyspan/region/account_regions.hpp>
+#include <keyspan/region/region_marks.hpp>
+#include <keyspan/transport/endpoint.hpp>
+#include <keyspan/transport/message.hpp>
+
+#include <support/contracts.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+#include <cosmos/account.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using keyspan::errc;
+using keyspan::request;
+using keyspan::response;
+using keyspan::result;
+using keyspan::service_endpoint;
+using keyspan::sync_wait;
+using keyspan::cosmos::regional_account;
+using keyspan::cosmos::regional_options;
+using test::review;
+using namespace std::chrono_literals;
+
+// One service that listens in several regions, of which each takes all or says what it is told to.
+struct account {
+  struct wire {
+    keyspan::ready<result<response>> send(request const& what) {
+      of->asked.push_back(host);
+      of->questions.push_back(what);
+      if (auto const other = of->instead.find(host); other != of->instead.end())
+        if (auto answer = other->second(what)) return {*std::move(answer)};
+      if (what.target == "/") return {of->described()};
+      return of->service.send(what);
+    }
+    account* of;
+    std::string host;
+  };
+
+  account()
+      : service{{.key = *keyspan::cosmos::master_key::from(test::account_key)}} {}
+
+  result<response> described() const {
+    response made;
+    auto const list = [&](std::vector<std::string> const& names) {
+      std::string text{"["};
+      for (auto const& name : names)
+        text += (text.size() == 1 ? "" : ",") +
+                ("{\"name\":\"" + name + "\",\"databaseAccountEndpoint\":\"" + scheme + name +
+                 ".example.com:443/\"}");
+      return text + "]";
+    };
+    made.body = "{\"id\":\"shop\",\"writableLocations\":" + list(writable) +
+                ",\"readableLocations\":" + list(readable) +
+                ",\"enableMultipleWriteLocations\":" + (is_many ? "true" : "false") +
+                ",\"userConsistencyPolicy\":{\"defaultConsistencyLevel\":\"Session\"}}";
+    return made;
+  }
+  auto opened(regional_options options = {}) {
+    auto const dial = [this](service_endpoint const& to) {
+      ++dials[to.host];
+      return std::make_unique<wire>(wire{this, to.host});
+    };
+    return std::make_unique<regional_account<decltype(dial), test::jumping_clock>>(
+        dial, clock, *service_endpoint::parse("https://shop.example.com"),
+        *keyspan::cosmos::master_key::from(test::account_key), std::move(options));
+  }
+  void cut(std::string const& host) {
+    instead[host] = [](request const&) {
+      return std::optional<result<response>>{keyspan::fail(errc::not_connected, "cut off")};
+    };
+  }
+  std::string places() {
+    std::string text;
+    for (auto const& host : asked)
+      text += (text.empty() ? "" : " ") + host.substr(0, host.find('.'));
+    asked.clear();
+    return text;
+  }
+
+  cosmos_server::cosmos_service service;
+  test::jumping_clock clock{};
+  std::string scheme{"https://"};
+  std::vector<std::string> writable{"west"};
+  std::vector<std::string> readable{"west", "north"};
+  bool is_many = false;
+  std::map<std::string, std::function<std::optional<result<response>>(request const&)>> instead{};
+  std::map<std::string, int> dials{};
+  std::vector<std::string> asked{};
+  std::vector<request> questions{};
+};
+
+void make_container(auto& in) {
+  REQUIRE(sync_wait(in.ask(keyspan::cosmos::create_database("shop"))));
+  auto const address = *keyspan::cosmos::container_address::from("shop", "reviews");
+  auto const paths = *keyspan::key_paths::parse(std::vector<std::string_view>{"/article"});
+  REQUIRE(sync_wait(in.ask(keyspan::cosmos::create_container(address, paths))));
+}
+
+TEST_CASE("an account in several regions is read in the nearest and written where it is taken") {
+  account a;
+  auto in = a.opened({.like = {.preferred = {"north"}}});
+  make_container(*in);
+  CHECK(a.places() == "shop west west");
+  auto reviews = sync_wait(in->open<review>("shop", "reviews"));
+  REQUIRE(reviews);
+  REQUIRE(sync_wait(reviews->create(review{"r-1", "redmond", 5})));
+  CHECK(sync_wait(reviews->read_item("redmond", "r-1"))->item->rating == 5);
+  auto const asked = a.places();
+  CHECK(asked.substr(0, 10) == "north west");
+  CHECK(asked.find("west", 10) == asked.npos);
+  CHECK(in->regions().known().readable.size() == 2);
+  for (auto const& [host, count] : a.dials) CHECK(count == 1);
+}
+
+TEST_CASE("a region that is cut off is replaced by the next one, and remembered") {
+  account a;
+  auto in = a.opened({.like = {.preferred = {"north", "west"}}});
+  make_container(*in);
+  auto reviews = sync_wait(in->open<review>("shop", "reviews"));
+  REQUIRE(sync_wait(reviews->create(review{"r-1", "redmond", 5})));
+  a.cut("north.example.com");
+  a.places();
+  CHECK(sync_wait(reviews->read_item("redmond", "r-1")));
+  CHECK(a.places().find("north") == 0);
+  CHECK(sync_wait(reviews->read_item("redmond", "r-1")));
+  CHECK(a.places().find("north") == std::string::npos);
+  a.clock.at += 6min;
+  a.instead.clear();
+  CHECK(sync_wait(reviews->read_item("redmond", "r-1")));
+  CHECK(a.places().find("north") != std::string::npos);
+}
+
+TEST_CASE("a write follows the account to the region that takes it now") {
+  account a;
+  auto in = a.opened();
+  make_container(*in);
+  auto reviews = sync_wait(in->open<review>("shop", "reviews"));
+  a.clock.at += 10s;
+  a.writable = {"north"};
+  a.instead["west.example.com"] = [](request const& what) {
+    return what.method == "POST" ? test::door::status(403, 3) : std::nullopt;
+  };
+  a.places();
+  REQUIRE(sync_wait(reviews->create(review{"r-1", "redmond", 5})));
+  CHECK(a.places() == "west shop north");
+  REQUIRE(sync_wait(reviews->create(review{"r-2", "redmond", 5})));
+  CHECK(a.places() == "north");
+}
+
+TEST_CASE("where several regions take writes these say that they may be tentative") {
+  account a;
+  a.writable = {"west", "north"};
+  a.is_many = true;
+  auto in = a.opened({.like = {.preferred = {"north"}, .writes_everywhere = true}});
+  make_container(*in);
+  CHECK(a.places() == "shop west west");  // databases and containers are made in one place
+  auto reviews = sync_wait(in->open<review>("shop", "reviews"));
+  auto const before = a.questions.size();
+  REQUIRE(sync_wait(reviews->create(review{"r-1", "redmond", 5})));
+  CHECK(a.asked.back() == "north.example.com");
+  CHECK(a.questions.back().headers.find("x-ms-cosmos-allow-tentative-writes") == "true");
+  for (std::size_t i = 0; i < before; ++i)
+    CHECK_FALSE(a.questions[i].headers.find("x-ms-cosmos-allow-tentative-writes"));
+}
+
+TEST_CASE("each region is sent a signature of its own time") {
+  account a;
+  auto time = keyspan::wall_time{std::chrono::hours{24 * 365 * 50}};
+  auto in = a.opened(
+      {.like = {.preferred = {"north", "west"}}, .account = {.now = [&] { return time += 1s; }}});
+  REQUIRE(sync_wait(in->refresh()));
+  a.instead["north.example.com"] = [](request const&) { return test::door::status(503); };
+  a.instead["west.example.com"] = [](request const&) { return test::door::status(200); };
+  a.questions.clear();
+  REQUIRE(sync_wait(in->send(keyspan::cosmos::create_database("shop"))));
+  REQUIRE(sync_wait(in->send(keyspan::cosmos::read_account()))->status == 200);
+  std::set<std::string> dates;
+  for (auto const& one : a.questions) dates.emplace(*one.headers.find("x-ms-date"));
+  CHECK(dates.size() == a.questions.size());
+  CHECK(a.questions.size() == 3);
+}
+
+TEST_CASE("what is busy is waited for in its region, and nothing is repeated by two") {
+  account a;
+  int left = 2;
+  a.instead["north.example.com"] = [&](request const&) {
+    return left-- > 0 ? test::door::status(429) : std::nullopt;
+  };
+  auto in = a.opened({.like = {.preferred = {"north", "west"}}});
+  REQUIRE(sync_wait(in->ask(keyspan::cosmos::read_account())));
+  CHECK(a.places() == "shop north north north");
+
+  a.instead["north.example.com"] = [](request const&) { return test::door::status(503); };
+  a.instead["west.example.com"] = a.instead["north.example.com"];
+  auto const answer = sync_wait(in->send(keyspan::cosmos::read_account()));
+  CHECK(answer->status == 503);
+  CHECK(answer->attempts == 10);
+  CHECK(a.places() == "north west north west north west north west north west");
+}
+
+TEST_CASE("an account that is not there says so, with the places that were asked") {
+  account a;
+  for (std::string const host : {"shop", "west", "north", "shop-north"})
+    a.cut(host + ".example.com");
+  auto in = a.opened({.like = {.preferred = {"north"}}});
+  auto const refreshed = sync_wait(in->refresh());
+  REQUIRE_FALSE(refreshed);
+  CHECK(refreshed.error().code == errc::not_connected);
+  CHECK(a.places() == "shop shop-north");
+  CHECK(sync_wait(in->ask(keyspan::cosmos::read_account())).error().code == errc::not_connected);
+}
+
+TEST_CASE("nothing is signed for a region in the open where the account is not one") {
+  account a;
+  a.scheme = "http://";
+  auto in = a.opened({.like = {.preferred = {"north"}}});
+  REQUIRE(sync_wait(in->refresh()));
+  CHECK(in->regions().known().readable.empty());
+  REQUIRE(sync_wait(in->ask(keyspan::cosmos::read_account())));
+  CHECK(a.places() == "shop shop");
+}
+
+TEST_CASE("a body that is no account's moves nothing") {
+  account a;
+  auto in = a.opened({.like = {.preferred = {"north"}}});
+  REQUIRE(sync_wait(in->refresh()));
+  a.clock.at += 6min;
+  a.instead["shop.example.com"] = [](request const&) {
+    response made;
+    made.body = "{\"readableLocations\":[{\"name\":\"evil\",\"databaseAccountEndpoint\":17}]}";
+    return std::optional<result<response>>{made};
+  };
+  a.instead["west.example.com"] = a.instead["shop.example.com"];
+  a.instead["north.example.com"] = a.instead["shop.example.com"];
+  a.instead["shop-north.example.com"] = a.instead["shop.example.com"];
+  CHECK(sync_wait(in->refresh()).error().code == errc::bad_response);
+  CHECK(in->regions().known().readable.size() == 2);
+}
+
+TEST_CASE("an account is given some time to say its regions") {
+  account a;
+  CHECK(test::promise_broken_by([&] { return a.opened({.look_patience = 0s}).get(); }) ==
+        "an answer takes some time");
+}
+
+}  // namespace
