@@ -80,4 +80,14 @@ TEST_CASE("an account cut off anywhere is an error and no account") {
     CHECK_FALSE(account_in(answered(shop.substr(0, size))));
 }
 
+TEST_CASE("the example of account_answers reads as it should") {
+  auto const answer = answered(shop);
+  // [region: example]
+  auto const account = keyspan::cosmos::account_in(answer);
+  CHECK(account->regions.writable.front().name == "West US");
+  CHECK(account->regions.readable.size() == 2);
+  CHECK(account->consistency == "BoundedStaleness");
+  // [end: example]
+}
+
 }  // namespace

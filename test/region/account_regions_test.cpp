@@ -57,4 +57,17 @@ TEST_CASE("an account listens in a region under its name with that of the region
   CHECK(in_region("https://shop.documents.azure.com", "x.evil.org/") == "none");
 }
 
+TEST_CASE("the example of account_regions reads as it should") {
+  // [region: example]
+  auto const shop = *keyspan::service_endpoint::parse("https://shop.documents.azure.com");
+  auto const there = keyspan::endpoint_in_region(shop, "West US");
+  check(there->host == "shop-westus.documents.azure.com");
+
+  keyspan::account_regions const known{.writable = {{"West US", *there}},
+                                       .readable = {{"West US", *there}, {"North Europe", shop}}};
+  check(keyspan::find_region(known.readable, "northeurope") == &known.readable[1]);
+  check(keyspan::find_region(known.writable, "northeurope") == nullptr);
+  // [end: example]
+}
+
 }  // namespace

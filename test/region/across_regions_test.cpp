@@ -275,4 +275,29 @@ TEST_CASE("an error says how many attempts there were, and what they cost") {
   CHECK(answer.error().wire.charge == 2);
 }
 
+TEST_CASE("the example of across_regions reads as it should") {
+  world w{{.preferred = {"north", "east"}}};
+  w.says("north", {503'0000});
+  auto& loop = w.loop;
+  auto& clock = w.clock;
+  auto& directory = w.directory;
+  auto const ask_there = [&](service_region const& of) {
+    return keyspan::ready<result<response>>{w.answer_of(of)};
+  };
+  auto const ask_account = [&](service_endpoint const&) {
+    return keyspan::ready<result<account_regions>>{w.account};
+  };
+  // [region: example]
+  auto const ask = [&](service_region const& of, bool) { return ask_there(of); };
+  auto const look = [&](service_endpoint const& at) { return ask_account(at); };
+  keyspan::regional_request what{.use = region_use::read, .kind = request_kind::read};
+  auto sending =
+      keyspan::send_across(directory, clock, what, ask, look, keyspan::http_errors{}, nullptr);
+  auto const answer = loop.complete(std::move(sending), clock);
+  CHECK(answer->attempts == 2);  // the nearest region was not available
+  // [end: example]
+  CHECK(answer->status == 200);
+  CHECK(w.asked == "north east");
+}
+
 }  // namespace

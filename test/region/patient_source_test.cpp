@@ -106,4 +106,21 @@ TEST_CASE("a patience of no time breaks a contract") {
         "an answer takes some time");
 }
 
+TEST_CASE("the example of patient_source reads as it should") {
+  world w;
+  auto& loop = w.loop;
+  auto& clock = w.clock;
+  auto& reviews_abroad = w.slow;
+  w.slow.delay_next(1h);
+  // [region: example]
+  keyspan::patient_source in_time{reviews_abroad, clock, 2s};
+  keyspan::feed changes{in_time};
+  auto pages = changes.stream();
+  auto* const page = loop.complete(pages.next_page(), clock);
+  if (!*page) CHECK(page->error().code == keyspan::errc::timed_out);  // 2 s later, not an hour
+  // [end: example]
+  CHECK_FALSE(*page);
+  CHECK(clock.now() == instant{} + 2s);
+}
+
 }  // namespace

@@ -130,4 +130,19 @@ TEST_CASE("a turn that nobody has cannot be ended") {
         }) == "who has the turn to ask ends it");
 }
 
+TEST_CASE("the example of region_directory reads as it should") {
+  auto const now = after(0s);
+  auto const ask_account = [] { return std::optional{two}; };
+  // [region: example]
+  keyspan::region_directory regions{given, {.preferred = {"North Europe"}}};
+  if (regions.turn(now)) regions.finish(ask_account(), now);
+  auto const nearest = regions.order(region_use::read, now).front();
+  CHECK(nearest.name == "North Europe");
+
+  // It could not be reached: it is asked last for five minutes, and the account anew.
+  regions.take({.marks_reads = true, .refreshes = true}, nearest.endpoint, now + 1min);
+  CHECK(regions.turn(now + 1min));
+  // [end: example]
+}
+
 }  // namespace

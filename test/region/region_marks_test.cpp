@@ -57,4 +57,16 @@ TEST_CASE("marks that have ended are forgotten when that is asked for") {
   CHECK_FALSE(marks.is_marked(west, region_use::write, at(150s)));
 }
 
+TEST_CASE("the example of region_marks reads as it should") {
+  auto const west = *service_endpoint::parse("http://west:1");
+  instant const now = at(0s);
+  // [region: example]
+  keyspan::region_marks marks;
+  marks.mark(west, keyspan::region_use::write, now + 5min);
+  CHECK(marks.is_marked(west, keyspan::region_use::administer, now));  // a write, too
+  CHECK_FALSE(marks.is_marked(west, keyspan::region_use::read, now));
+  CHECK_FALSE(marks.is_marked(west, keyspan::region_use::write, now + 5min));
+  // [end: example]
+}
+
 }  // namespace

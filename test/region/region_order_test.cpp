@@ -269,4 +269,20 @@ TEST_CASE("documents are written in many regions where account and caller agree 
                                     {.writes_everywhere = caller}) == (account && caller));
 }
 
+TEST_CASE("the example of region_order reads as it should") {
+  // [region: example]
+  keyspan::account_regions const account{
+      .writable = regions({"West US"}),
+      .readable = regions({"West US", "North Europe", "Japan East"})};
+  keyspan::region_preferences const like{.preferred = {"japaneast", "West US"}};
+  keyspan::region_marks marks;
+  marks.mark(endpoint_of("Japan East"), region_use::read, instant{} + 5min);
+
+  auto const order = regions_for(account, like, marks, region_use::read, instant{}, given);
+  CHECK(order.front().name == "West US");
+  CHECK(order.back().name == "Japan East");  // last, not never
+  // [end: example]
+  CHECK(order.size() == 2);
+}
+
 }  // namespace

@@ -263,4 +263,21 @@ constexpr bool waits_are_no_longer_than_the_longest_whatever_is_asked_for() {
 }
 CHECK_BOTH(waits_are_no_longer_than_the_longest_whatever_is_asked_for);
 
+constexpr bool the_example_of_region_retry_reads_as_it_should() {
+  // [region: example]
+  error why{errc::unavailable};
+  why.wire.status = 503;
+  failed_in_region failed{.trouble = trouble_of(why, request_kind::read), .regions = 2};
+  region_step next = step_after(region_policy{}, failed);
+  check(next.goes_on && next.number == 1 && next.wait == 0ms);  // the other one, at once
+
+  failed.alike = 2;
+  failed.number = 1;
+  next = step_after(region_policy{}, failed);
+  check(next.goes_on && next.wait == 10ms);  // both again, by and by
+  // [end: example]
+  return true;
+}
+CHECK_BOTH(the_example_of_region_retry_reads_as_it_should);
+
 }  // namespace

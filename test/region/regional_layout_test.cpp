@@ -66,4 +66,16 @@ TEST_CASE("an account or a region that the layout has not breaks a contract") {
         "there are as many accounts as regions");
 }
 
+TEST_CASE("the example of regional_layout reads as it should") {
+  // [region: example]
+  auto const layout = *keyspan::regional_layout::from({"West US", "North Europe", "Japan East"});
+  auto const here = layout.find("north europe");   // 1, and so the account to write to
+  auto const of_usa = layout.regions_of(0);        // how that account is to be set up
+  auto const near = layout.preferences_in(*here);  // how each account is opened here
+  // [end: example]
+  CHECK(here == std::size_t{1});
+  CHECK(of_usa == names{"West US", "North Europe", "Japan East"});
+  CHECK(near.preferred == names{"North Europe", "Japan East", "West US"});
+}
+
 }  // namespace

@@ -276,4 +276,26 @@ TEST_CASE("regions and containers that do not fit the layout break a contract") 
         "there are as many accounts as regions");
 }
 
+TEST_CASE("the example of united_regions reads as it should") {
+  world w;
+  auto& loop = w.loop;
+  auto& clock = w.clock;
+  regional &usa = w.accounts[0], &europe = w.accounts[1], &japan = w.accounts[2];
+  w.write(0, {"r-1", "redmond", 5});
+  japan.delay_next(1h, 100);
+  // [region: example]
+  auto const layout = *keyspan::regional_layout::from({"West US", "North Europe", "Japan East"});
+  std::vector const accounts{&usa, &europe, &japan};
+  keyspan::united_regions all{layout, 1, accounts, clock, {.patience = 2s}};
+  static_cast<void>(loop.complete(all.local().create(review{"r-2", "redmond", 4}), clock));
+
+  auto const of_redmond =
+      loop.complete(all.read(partition_key{"redmond"}, ascending(by_id)), clock);
+  for (changed_review const& one : of_redmond->items) CHECK(one->article == "redmond");
+  for (keyspan::region_outage const& one : of_redmond->outages) CHECK(one.region == "Japan East");
+  // [end: example]
+  CHECK(w.ids(of_redmond) == std::vector<std::string>{"r-1", "r-2"});
+  CHECK(of_redmond->outages.size() == 1);
+}
+
 }  // namespace

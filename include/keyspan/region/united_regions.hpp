@@ -87,7 +87,8 @@ concept regional_container =
 /// each, opened in this region. It writes to one of them, `local()`, and reads all at the same
 /// time.
 ///
-///   united_regions reviews{layout, here, {&usa, &europe}, clock};
+///   std::vector const accounts{&usa, &europe};
+///   united_regions reviews{layout, here, accounts, clock};
 ///   co_await reviews.local().create(review{…});
 ///   auto const all = co_await reviews.read(partition_key{"redmond"}, ascending(&…));
 ///
