@@ -205,7 +205,7 @@ TEST_CASE("a write is one request, a read two, and a list one a page") {
   CHECK(w.read("a").version == next);
   REQUIRE(w.in.to.asked.size() == 4);
   CHECK(is_touch(w.in.to.asked[2]));
-  CHECK(w.in.to.asked[2].kind == keyspan::request_kind::read);
+  CHECK(w.in.to.asked[2].kind == keyspan::request_kind::repeatable_write);
   CHECK(w.in.to.last().method == "GET");
   CHECK(w.in.to.last().headers.find("x-ms-consistency-level") == "Session");
   CHECK(w.in.to.last().headers.find("x-ms-session-token").has_value());
@@ -407,6 +407,8 @@ TEST_CASE("what else a touch is answered is no reason to break") {
   touch = door::status(404, 1003);
   CHECK(code_of(w.leases.read("a", {})) == errc::container_changed);
   touch = instead(errc::not_connected);
+  CHECK(code_of(w.leases.read("a", {})) == errc::not_connected);
+  touch = instead(errc::outcome_unknown);  // nothing that is said of a read
   CHECK(code_of(w.leases.read("a", {})) == errc::not_connected);
   // Whoever does that has overwritten the record.
   touch = instead(answered(200, "{}"));

@@ -6,15 +6,15 @@
 #pragma once
 
 #include <keyspan/async/task.hpp>
-#include <keyspan/core/contract.hpp>
 #include <keyspan/core/error.hpp>
 #include <keyspan/core/json.hpp>
 #include <keyspan/core/result.hpp>
 #include <keyspan/core/text.hpp>
 #include <keyspan/core/utf8.hpp>
+#include <keyspan/cosmos/account_answers.hpp>
+#include <keyspan/cosmos/account_sender.hpp>
 #include <keyspan/cosmos/address.hpp>
 #include <keyspan/cosmos/container_answers.hpp>
-#include <keyspan/cosmos/cosmos_account.hpp>
 #include <keyspan/cosmos/document_page.hpp>
 #include <keyspan/cosmos/lease_document.hpp>
 #include <keyspan/cosmos/open_container.hpp>
@@ -25,7 +25,9 @@
 #include <keyspan/hash/any_scheme.hpp>
 #include <keyspan/key/partition_key.hpp>
 #include <keyspan/lease/lease_store.hpp>
+#include <keyspan/transport/http_errors.hpp>
 #include <keyspan/transport/message.hpp>
+#include <keyspan/transport/retry_policy.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -66,35 +68,6 @@ struct lease_store_options {
 };
 
 namespace detail {
-
-// What an account says of how it reads and writes.
-struct account_consistency {
-  std::string level{};  // "Session"; empty where nothing is said
-  bool has_several_writers = false;
-};
-inline account_consistency consistency_in(response const& answer) {
-  account_consistency made;
-  json_reader in{answer.body};
-  if (in.peek() != json_kind::object) return made;
-  in.begin_object();
-  for (std::string_view name; in.next_member(name);) {
-    if (name == "enableMultipleWriteLocations" && in.peek() == json_kind::boolean) {
-      made.has_several_writers = in.boolean();
-    } else if (name == "userConsistencyPolicy" && in.peek() == json_kind::object) {
-      in.begin_object();
-      for (std::string_view member; in.next_member(member);) {
-        if (member == "defaultConsistencyLevel" && in.peek() == json_kind::string) {
-          made.level = in.string();
-        } else {
-          in.skip();
-        }
-      }
-    } else {
-      in.skip();
-    }
-  }
-  return made;
-}
 
 // How long documents live by what a container says, in seconds; none where they live for ever.
 inline std::optional<std::int64_t> time_to_live_in(response const& answer) {
@@ -140,15 +113,17 @@ class lease_container : public std::enable_shared_from_this<lease_container> {
     auto asking = door.send(read_account(), answer_judge::by_service);
     auto const account = co_await std::move(asking);
     if (!account) co_return unexpected{account.error()};
-    // An emulator need not have one, and a token for a container need not let it be read.
-    account_consistency how;
-    if (auto const why = service_errors{}(*account); !why) {
-      how = consistency_in(*account);
-    } else if (why->code == errc::throttled || may_repeat(*why, request_kind::read)) {
-      co_return unexpected{*why};
+    // An emulator need not say it, and a token for a container need not let it be read.
+    auto how = account_in(*account);
+    if (!how) {
+      error const& why = how.error();
+      bool const may_say_it_later =
+          why.code != errc::bad_response && may_repeat(why, request_kind::read);
+      if (may_say_it_later) co_return unexpected{why};
+      how = account_properties{};
     }
-    if (auto const fits = fit(how, options); !fits) co_return unexpected{fits.error()};
-    bool const is_strong = how.level == "Strong";
+    if (auto const fits = fit(*how, options); !fits) co_return unexpected{fits.error()};
+    bool const is_strong = how->consistency == "Strong";
     auto made =
         std::make_shared<lease_container>(only_here{}, door, std::move(address), *std::move(names),
                                           std::move(options), known->scheme);
@@ -175,9 +150,11 @@ class lease_container : public std::enable_shared_from_this<lease_container> {
         session = *std::move(touch);
       }
       auto question = read_document(at->address_, key, document, {.session_token = session});
-      if (!session.empty()) question.message.headers.add("x-ms-consistency-level", "Session");
-      // Some emulators fail without it where there is no such document.
-      question.message.headers.add("x-ms-documentdb-query-enablecrosspartition", "true");
+      if (!session.empty()) {
+        question.message.headers.add("x-ms-consistency-level", "Session");
+      } else {  // without which some emulators fail where there is no such document
+        question.message.headers.add("x-ms-documentdb-query-enablecrosspartition", "true");
+      }
       auto asking = at->asked(std::move(question), within, answer_judge::by_key);
       auto const answer = co_await std::move(asking);
       if (answer) {
@@ -277,15 +254,15 @@ class lease_container : public std::enable_shared_from_this<lease_container> {
                   *seconds, " s after they were written: take its default time to live away");
     return {};
   }
-  static result<void> fit(account_consistency const& how, lease_store_options const& options) {
-    if (how.has_several_writers && !options.is_in_one_region)
+  static result<void> fit(account_properties const& how, lease_store_options const& options) {
+    if (how.regions.writes_everywhere && !options.is_in_one_region)
       return fail(errc::unsupported,
                   "the account takes writes in several regions: let all hosts talk to one of them, "
                   "and say is_in_one_region");
-    bool const is_too_weak = how.level == "ConsistentPrefix" || how.level == "Eventual";
+    bool const is_too_weak = how.consistency == "ConsistentPrefix" || how.consistency == "Eventual";
     if (is_too_weak && options.reads_are_linearizable)
       return fail(errc::unsupported, "the account's default consistency is ",
-                  inline_text<24>{std::string_view{how.level}},
+                  inline_text<24>{std::string_view{how.consistency}},
                   ", so reads may be old: let it be Session");
     return {};
   }
@@ -358,12 +335,17 @@ class lease_container : public std::enable_shared_from_this<lease_container> {
     partition_key const key{document};
     auto question = replace_document(address_, key, document, std::move(body),
                                      {.if_match = "\"00000000-0000-0000-0000-000000000000\""});
-    question.message.kind = request_kind::read;  // it changes nothing, however often it is sent
+    // It goes where writes go, and changes nothing however often it is sent.
+    question.message.kind = request_kind::repeatable_write;
     question.message.deadline = within.deadline;
     question.message.stop = within.stop;
     auto sending = door_.send(std::move(question), answer_judge::by_key);
     auto const answer = co_await std::move(sending);
-    if (!answer) co_return unexpected{answer.error()};
+    if (!answer) {
+      error lost = answer.error();
+      if (lost.code == errc::outcome_unknown) lost.code = errc::not_connected;  // of a read
+      co_return unexpected{lost};
+    }
     auto const why = judging{answer_judge::by_key}(*answer);
     if (!why)
       co_return fail(errc::unsupported,

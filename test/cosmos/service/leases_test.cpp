@@ -439,7 +439,7 @@ TEST_CASE("a fleet keeps its leases where what it handles is") {
   live(*w.by, w.name, there, *w.by, there, [&](std::string what) { good(w.run(w.control(what))); });
 }
 
-TEST_CASE("a fleet keeps its leases at one service, and handles changes of another", "[fleet]") {
+TEST_CASE("a fleet keeps its leases at one service, and handles changes of another") {
   world leases{"preconditions"};
   leases.make("leases", {"/id"});
   test::own_server const own{4};
