@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -66,7 +67,9 @@ class memory_world {
   }
   /// Where the hosts of a region keep their leases, as one of them sees it.
   store_type leases(std::size_t region, std::string const& host) {
-    return leases_.at(region).view(host);
+    auto const known = hosts_.find(host);
+    if (known != hosts_.end()) return known->second;
+    return hosts_.emplace(host, leases_.at(region).view(host)).first->second;
   }
 
   void cut(std::size_t region) { links_.cut(region); }
@@ -150,6 +153,7 @@ class memory_world {
   std::deque<std::vector<account_view<memory_of>>> views_{};
   std::deque<access> deployed_{};
   std::deque<keyspan::memory_store<clock_type>> leases_{};
+  std::map<std::string, store_type> hosts_{};  // whose names tell their region
 };
 
 }  // namespace content

@@ -171,12 +171,12 @@ class story {
     keyspan::processor_options<Token> made;
     made.lease_renew_interval = 500ms;
     made.lease_acquire_interval = 500ms;
-    made.lease_expiration_interval = 3s;
+    made.lease_expiration_interval = World::can_be_cut ? 1500ms : 4s;
     made.feed_poll_delay = 100ms;
     made.layout_poll_interval = 250ms;
     made.settle_window = 200ms;
     made.drain_limit = 500ms;
-    made.store_timeout = 1s;
+    made.store_timeout = 600ms;
     made.leaving_notice = 100ms;
     made.retry_delay = 100ms;
     made.longest_retry_delay = 1s;
@@ -273,13 +273,21 @@ class story {
     if (look_) look_();
   }
 
+  // With a region one host of another region loses its leases: what it does meanwhile it cannot
+  // write down, so somebody else does it again.
   void cut() {
     world_.cut(*options_.cut);
     say(regions_[*options_.cut].figures.name, " is cut off");
+    if constexpr (World::can_be_cut) lonely_host().cut_off();
   }
   void join() {
     world_.join(*options_.cut);
     say(regions_[*options_.cut].figures.name, " is back");
+    if constexpr (World::can_be_cut) lonely_host().heal();
+  }
+  auto lonely_host() {
+    std::size_t const other = (*options_.cut + 1) % regions_.size();
+    return world_.leases(other, regions_[other].figures.name + " 1");
   }
 
   // Until everything that was wanted is written, and all copies are in step.
@@ -426,7 +434,7 @@ class story {
       seen.owed = 0;
       for (auto const& one : regions_[i].handlers) seen.owed += one->owes();
       seen.notified = world_.in(i).notified();
-      auto leases = world_.leases(i, "somebody who looks on");
+      auto leases = world_.leases(i, regions_[i].figures.name + " looks on");
       keyspan::lease_control control{world_.in(i).local_articles(), leases, options_.run};
       auto listing = control.list();
       auto const all = co_await std::move(listing);
