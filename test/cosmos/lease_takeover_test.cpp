@@ -328,6 +328,22 @@ struct world {
     return std::string{outcome.error().to_text().view()};
   }
 
+  static give_back_options back() { return {.document_prefix = std::string{prefix}}; }
+  result<takeover_outcome> give(give_back_options options = back()) {
+    return sync_wait(
+        keyspan::cosmos::give_back_leases(in, leases(), *reviews, clock, std::move(options)));
+  }
+  takeover_outcome given(give_back_options options = back()) {
+    auto const outcome = give(std::move(options));
+    if (!outcome) FAIL(outcome.error().to_text().view());
+    return *outcome;
+  }
+  static give_back_options back_as(lease_form form) {
+    auto made = back();
+    made.form = form;
+    return made;
+  }
+
   cosmos_lease_store store() {
     auto opened = sync_wait(cosmos_lease_store::open(
         in, "shop", "leases",
@@ -348,11 +364,8 @@ struct world {
     keyspan::processor work{*reviews, over, hosts, options};
     keyspan::stop_source stop;
     begun running{work.run(what, stop.token())};
-    for (int i = 0; i < 60; ++i) hosts.advance(1s);
-    if (meanwhile) {
-      meanwhile();
-      for (int i = 0; i < 60; ++i) hosts.advance(1s);
-    }
+    for (int i = 0; i < 20; ++i) hosts.advance(1s);
+    if (meanwhile) meanwhile();
     stop.request_stop();
     for (int i = 0; i < 120 && !running.is_over(); ++i) hosts.advance(1s);
     REQUIRE(running.is_over());
@@ -436,6 +449,712 @@ TEST_CASE("partitions that were split while nobody read them are read on as well
     CHECK(at.taken().leases == (who == writer::dotnet_2 || who == writer::java ? 3U : 2U));
     CHECK(world::are(at.handled_by_a_host(), 40, 80));
   }
+}
+
+// What of a document matters to that fleet.
+struct told_lease {
+  lease_version version;
+  std::string lease_token, continuation;
+  friend bool operator==(told_lease const&, told_lease const&) = default;
+};
+std::map<std::string, told_lease> told_leases(world& at) {
+  std::map<std::string, told_lease> all;
+  for (auto const& [token, one] : at.lease_documents()) {
+    CHECK(one.owner.empty());
+    CHECK(!one.property("keyspan"));
+    std::string bytes(one.continuation.size(), '\0');
+    auto const size = keyspan::decode_base64(one.continuation, std::span{bytes});
+    bool const is_state = size && bytes.starts_with('{');
+    all.insert({token,
+                {one.version, one.lease_token,
+                 is_state ? json::parse(bytes.substr(0, *size)).dump() : one.continuation}});
+  }
+  return all;
+}
+
+TEST_CASE("what was taken over is given back as it was") {
+  for (auto const who : all_writers) {
+    INFO(static_cast<int>(who));
+    world at{3};
+    at.write(40);
+    leave_leases(at, who);
+    auto const before = told_leases(at);
+    at.taken();
+    auto const outcome = at.given();
+    CHECK(outcome.leases == 3);
+    CHECK(told_leases(at) == before);
+    auto const all = at.documents();
+    CHECK(all.size() == 4);
+    CHECK(all.contains(std::string{prefix} + ".info"));
+    CHECK(at.given().was_done);
+    at.write(10);
+    at.taken();
+    CHECK(world::are(at.handled_by_a_host(), 40, 50));
+  }
+}
+
+// ---- that fleet is to be stopped ---------------------------------------------------------------
+
+TEST_CASE("leases that were just written are watched for as long as they hold") {
+  world at;
+  leave_leases(at, writer::dotnet_3_range);
+  auto touched = at.documents()[world::id_of("2AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA-FF")];
+  CHECK(touched.is_null());
+  auto const lease = at.lease_documents().begin()->second;
+  auto const write_again = [&] { at.put(lease.to_json()); };
+  struct row {
+    instant::duration age, wait;
+  };
+  for (auto const& [age, wait] : {row{0s, 62s}, row{61s, 1s}, row{62s, 0s}, row{1h, 0s}}) {
+    write_again();
+    at.clock.at += age;
+    at.clock.waits.clear();
+    at.taken();
+    CHECK(at.clock.waits ==
+          (wait == 0s ? std::vector<instant::duration>{} : std::vector<instant::duration>{wait}));
+    at.given();
+    at.clock.at += 1h;
+  }
+}
+
+TEST_CASE("while a fleet of the SDKs renews its leases they are not taken over") {
+  struct story {
+    std::string_view name;
+    std::function<void(world&)> does;
+  };
+  auto const renew = [](world& at, std::string owner) {
+    auto lease = at.lease_documents().begin()->second;
+    lease.owner = std::move(owner);
+    at.put(lease.to_json());
+  };
+  std::vector<story> const stories{
+      {"it renews", [&](world& at) { renew(at, "host-a"); }},
+      {"it lets go", [&](world& at) { renew(at, ""); }},
+      {"it makes a lease", [](world& at) { at.put(world::of_dotnet_2("77", "x")); }},
+  };
+  for (auto const& [name, does] : stories) {
+    INFO(name);
+    world at;
+    at.write(10);
+    leave_leases(at, writer::dotnet_3);
+    renew(at, "host-a");
+    auto const before = at.lease_documents();
+    bool has_waited = false;
+    at.clock.meanwhile = [&] {
+      if (!std::exchange(has_waited, true)) does(at);
+    };
+    auto const why = at.refusal();
+    CHECK(has_waited);
+    CHECK(
+        (why.starts_with("foreign_lease: lease \"") || why.starts_with("unknown_range: lease \"")));
+    if (name == "it renews")
+      CHECK(why.find("\": host-a still moves it: stop that fleet, then repeat this") != why.npos);
+    if (name == "it lets go")
+      CHECK(why.find("\": it still moves: stop that fleet, then repeat this") != why.npos);
+    for (auto const& [token, one] : at.lease_documents()) CHECK(!one.property("keyspan"));
+    // And when it has stopped they are.
+    at.clock.meanwhile = {};
+    if (name == "it makes a lease") at.erase(world::id_of("77"));
+    at.clock.at += 1h;
+    at.write(10);
+    at.taken();
+    CHECK(world::are(at.handled_by_a_host(), 10, 20));
+  }
+}
+
+TEST_CASE("a fleet that moves while leases are written is noticed, and what it did counts") {
+  // Before every write in turn the fleet reads on, behind the back of who takes over.
+  for (auto const who : all_writers) {
+    INFO(static_cast<int>(who));
+    for (int moved_at = 1; moved_at < 9; ++moved_at) {
+      INFO(moved_at);
+      world at;
+      at.write(20);
+      leave_leases(at, who);
+      at.write(20);
+      int writes = 0;
+      bool has_begun = false;
+      bool has_moved = false;
+      at.to.before = [&](keyspan::request const& what) -> std::optional<result<keyspan::response>> {
+        if (what.method == "GET" || has_begun || ++writes != moved_at) return std::nullopt;
+        has_begun = true;
+        auto partitions = at.partitions();
+        auto const& last = partitions.back();
+        for (auto const& [id, one] : at.documents()) {
+          auto const lease = lease_document::from_json(one);
+          bool const is_of_last = lease && (lease->lease_token == last.id ||
+                                            (lease->range && lease->range->upper == "FF"));
+          if (!is_of_last || lease->property("keyspan")) continue;
+          auto moved = *lease;
+          auto const behind = at.read_all(last.range);
+          moved.continuation = behind;
+          if (who == writer::java_range)
+            moved.continuation = at.of_java(last, behind)["ContinuationToken"];
+          moved.owner = "host-a";
+          at.put(moved.to_json());
+          has_moved = true;
+        }
+        return std::nullopt;
+      };
+      auto const outcome = at.take();
+      at.to.before = {};
+      if (!has_moved) {
+        REQUIRE(outcome);
+        continue;
+      }
+      REQUIRE(!outcome);
+      CHECK(outcome.error().code == errc::foreign_lease);
+      at.clock.at += 1h;
+      at.taken();
+      // All that it has read is not read again, and nothing else is left out.
+      auto const handled = at.handled_by_a_host();
+      auto const last = at.partitions().back();
+      int of_first = 0;
+      for (int i = 20; i < 40; ++i) {
+        review const one{"r-" + std::to_string(i), "article " + std::to_string(i), 5};
+        keyspan::key_value const key{one.article};
+        auto const token = keyspan::token_of(at.reviews->scheme(), key);
+        bool const is_of_last = !(token.value() < last.range.lower());
+        if (!is_of_last) ++of_first;
+        CHECK(handled.contains(one.id) == !is_of_last);
+      }
+      CHECK(of_first > 0);
+      CHECK(handled.size() == static_cast<std::size_t>(of_first));
+    }
+  }
+}
+
+// ---- breaking off, and others ------------------------------------------------------------------
+
+// Something happens at the n-th write to the leases.
+struct nth_write {
+  enum class what { refused, done_and_not_answered };
+
+  void operator()(world& at, int n, what happens) {
+    at.to.before = [this, &at, n, happens](
+                       keyspan::request const& asked) -> std::optional<result<keyspan::response>> {
+      if (asked.method == "GET" || asked.target.find("/colls/leases/") == asked.target.npos)
+        return std::nullopt;
+      if (++writes < n) return std::nullopt;
+      if (writes == n && happens == what::done_and_not_answered)
+        static_cast<void>(at.to.service.answer(asked));
+      return test::door::status(403);
+    };
+  }
+  int writes = 0;
+};
+
+TEST_CASE("a takeover that breaks off at any write is gone on with") {
+  for (auto const who : all_writers)
+    for (auto const happens : {nth_write::what::refused, nth_write::what::done_and_not_answered})
+      for (int n = 1;; ++n) {
+        INFO(static_cast<int>(who) << " " << static_cast<int>(happens) << " " << n);
+        world at;
+        at.write(20);
+        leave_leases(at, who);
+        at.control("split/0");
+        at.write(10);
+        nth_write failing;
+        failing(at, n, happens);
+        auto const first = at.take();
+        at.to.before = {};
+        if (failing.writes < n) {
+          REQUIRE(first);
+          CHECK(n > 4);
+          break;
+        }
+        CHECK(!first);
+        // And a partition is split before somebody goes on.
+        if (n % 2 == 0) at.control("split/1");
+        at.taken();
+        CHECK(at.taken().was_done);
+        for (auto const& [token, one] : at.lease_documents()) {
+          CHECK(one.version == lease_version::range);
+          CHECK(one.property("keyspan"));
+        }
+        CHECK(world::are(at.handled_by_a_host(), 20, 30));
+      }
+}
+
+TEST_CASE("of hosts that take over at once one does it, and all find it done") {
+  for (auto const who : all_writers)
+    for (int n = 1;; ++n) {
+      INFO(static_cast<int>(who) << " " << n);
+      world at{3};
+      at.write(20);
+      leave_leases(at, who);
+      at.write(10);
+      // The other one does all of it before the n-th request of the first one.
+      int requests = 0;
+      bool is_within = false;
+      std::optional<takeover_outcome> other;
+      at.to.before = [&](keyspan::request const&) -> std::optional<result<keyspan::response>> {
+        if (is_within || ++requests != n) return std::nullopt;
+        is_within = true;
+        other = at.taken();
+        is_within = false;
+        return std::nullopt;
+      };
+      auto const first = at.taken();
+      at.to.before = {};
+      if (!other) break;
+      CHECK((other->leases == 3 || other->was_done));
+      CHECK((first.was_done || first.written + first.removed > 0 || other->was_done));
+      CHECK(at.taken().was_done);
+      CHECK(world::are(at.handled_by_a_host(), 20, 30));
+    }
+}
+
+TEST_CASE("what is taken over already costs one question") {
+  world at;
+  leave_leases(at, writer::dotnet_3_range);
+  at.taken();
+  auto const asked = at.to.asked.size();
+  auto const outcome = at.taken();
+  CHECK(outcome == takeover_outcome{.was_done = true});
+  CHECK(at.to.asked.size() == asked + 1);
+}
+
+TEST_CASE("leases that processors made themselves are no other fleet's") {
+  world at;
+  at.write(10);
+  CHECK(at.refusal().starts_with("not_found: there is no lease of"));
+  auto const over = at.store();
+  {
+    handler what;
+    keyspan::processor_options<keyspan::any_token> options;
+    options.start = from_beginning;
+    keyspan::processor work{*at.reviews, over, at.hosts, options};
+  }
+  leave_leases(at, writer::dotnet_3_range);
+  CHECK(at.taken().written == 2);
+  CHECK(at.handled_by_a_host().empty());
+  at.erase(std::string{prefix} + ".takeover");
+  CHECK(at.taken().was_done);
+  auto other = world::how();
+  other.lease_prefix = "orders.";
+  CHECK(at.refusal(other) ==
+        "invalid_options: the leases are those of another lease_prefix: there is layout");
+}
+
+// ---- what is refused ---------------------------------------------------------------------------
+
+TEST_CASE("holes and overlaps are found before anything is written") {
+  for (auto const who : all_writers) {
+    INFO(static_cast<int>(who));
+    world at{3};
+    leave_leases(at, who);
+    auto const all = at.lease_documents();
+    auto const refused = [&](std::string_view beginning, std::string_view end) {
+      auto const before = at.documents();
+      auto const why = at.refusal();
+      INFO(why);
+      CHECK(why.starts_with(beginning));
+      CHECK(why.ends_with(end));
+      CHECK(at.documents() == before);
+    };
+    at.erase(std::next(all.begin())->second.id);
+    refused("gap: the leases: gap between 15555555555555555555555555555555 and ",
+            " 2AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA");
+    at.put(std::next(all.begin())->second.to_json());
+    auto wide = world::base_lease("0-");
+    wide["id"] = world::id_of("-20");
+    wide["LeaseToken"] = "-20";
+    wide["version"] = 1;
+    wide["ContinuationToken"] = "\"1\"";
+    at.put(wide);
+    refused("overlap: lease \"", "\" has a part of it, too");
+  }
+}
+
+TEST_CASE("what a lease says and cannot be gone on with is refused, and the lease is named") {
+  struct row {
+    std::string_view member;
+    json value;
+    std::string_view why;
+  };
+  auto state = [](std::string_view rid, std::string_view max) {
+    return world::base64(R"({"V":1,"Rid":")" + std::string{rid} +
+                         R"(","Mode":"INCREMENTAL","StartFrom":{"Type":"BEGINNING"},)" +
+                         R"("Continuation":{"V":1,"Rid":")" + std::string{rid} +
+                         R"(","Continuation":[{"token":"\"1\"","range":{"min":"","max":")" +
+                         std::string{max} + R"("}}],"Range":{"min":"","max":")" + std::string{max} +
+                         R"("}}})");
+  };
+  world at{1};
+  at.write(3);
+  leave_leases(at, writer::dotnet_3_range);
+  auto const lease = at.lease_documents().begin()->second.to_json();
+  auto const rid = at.reviews->container();
+  for (auto const& [member, value, why] :
+       {row{"version", 7,
+            "unsupported: lease \"...cuments.azure.com_AbCdAA==_AbCdAOkLmNo=..-FF\": member "
+            "\"version\": 0 and 1 are read, this is 7"},
+        row{"Mode", "Sometimes", "\": member \"Mode\": it is Sometimes"},
+        row{"ContinuationToken", nullptr, "\": it was not read yet: say where from, by start"},
+        row{"ContinuationToken", state("other", "FF"), "\": it is of the container other, not "},
+        row{"ContinuationToken", state(rid, "20"),
+            "\": member \"ContinuationToken\": gap between "},
+        row{"ContinuationToken", world::base64("{\"V\":7}"), "\": member \"ContinuationToken\": "},
+        row{"FeedRange", 7, "\": member \"FeedRange\": "},
+        row{"Owner", 7, "\": member \"Owner\": a text belongs there"}}) {
+    INFO(member << " " << value.dump());
+    auto changed = lease;
+    changed[std::string{member}] = value;
+    at.put(changed);
+    at.clock.at += 1h;
+    auto const before = at.documents();
+    auto const told = at.refusal();
+    INFO(told);
+    CHECK(told.find(why) != told.npos);
+    CHECK(at.documents() == before);
+  }
+  at.erase(lease["id"]);
+  at.put(world::of_dotnet_2("44", "\"3\""));
+  CHECK(at.refusal().ends_with("_AbCdAOkLmNo=..44\": no partition has or had the id 44"));
+}
+
+TEST_CASE("what is no such fleet's is told") {
+  world at;
+  CHECK(at.refusal() ==
+        "not_found: there is no lease of \"...so.documents.azure.com_AbCdAA==_AbCdAOkLmNo=\" "
+        "in the container");
+  auto other = json::object();
+  other["id"] = "other..0";
+  at.put(other);
+  CHECK(at.refusal().ends_with("_AbCdAOkLmNo=\", but of \"other\""));
+  CHECK(at.refusal({}).starts_with("invalid_options: document_prefix is what stands before"));
+  auto bad = world::how();
+  bad.lease_prefix = "/";
+  CHECK(at.refusal(bad).starts_with("invalid_options: "));
+  bad = world::how();
+  bad.document_prefix = "a/b";
+  CHECK(at.refusal(bad).starts_with("invalid_options: document_prefix"));
+  auto const outcome = sync_wait(keyspan::cosmos::take_over_leases(
+      at.in, *container_address::from("shop", "reviews"), *at.reviews, at.clock, world::how()));
+  REQUIRE(!outcome);
+  CHECK(outcome.error().to_text().view() ==
+        "wrong_container: leases are taken over in a container whose key is /id; copy them into "
+        "such a one first");
+  keyspan::stop_source stop;
+  stop.request_stop();
+  auto stopped = world::how();
+  stopped.stop = stop.token();
+  CHECK(at.refusal(stopped).starts_with("stopped"));
+}
+
+// ---- positions ---------------------------------------------------------------------------------
+
+TEST_CASE("a lease that was not read yet is read from where the caller says") {
+  for (auto const who : {writer::dotnet_2, writer::dotnet_3_range}) {
+    for (bool const is_from_now : {false, true}) {
+      INFO(is_from_now);
+      world at;
+      at.write(10);
+      for (auto const& one : at.partitions())
+        at.put(who == writer::dotnet_2 ? world::of_dotnet_2(one.id, "") : world::of_range(one, ""));
+      at.clock.at += 1h;
+      auto options = world::how();
+      options.start = keyspan::continuation{from_beginning};
+      if (is_from_now) options.start = keyspan::continuation{from_now};
+      at.control("split/0");
+      at.taken(options);
+      at.write(10);  // not lost, though no processor has begun to read
+      CHECK(world::are(at.handled_by_a_host(), is_from_now ? 10 : 0, 20));
+    }
+  }
+}
+
+TEST_CASE("continuations are kept byte by byte") {
+  world at{1};
+  std::string const odd = "\"17\" \u00e4 not a state";
+  at.put(world::of_range(at.partitions().front(), odd));
+  at.clock.at += 1h;
+  at.taken();
+  auto over = at.store();
+  keyspan::lease_control control{*at.reviews, over};
+  auto const leases = sync_wait(control.list()).value();
+  REQUIRE(leases.size() == 1);
+  REQUIRE(leases[0].position.parts.size() == 1);
+  CHECK(leases[0].position.parts[0].from.text() == odd);
+  CHECK(leases[0].position.container == at.reviews->container());
+  CHECK(!leases[0].facts.owner);
+}
+
+TEST_CASE("feeds of all versions stay such feeds, and are not mixed with others") {
+  world at{2};
+  auto const all = at.partitions();
+  for (auto const& one : all) {
+    auto lease = world::of_range(one, "\"1\"");
+    lease["Mode"] = "Full-Fidelity Feed";
+    at.put(std::move(lease));
+  }
+  at.clock.at += 1h;
+  at.taken();
+  auto over = at.store();
+  keyspan::lease_control control{*at.reviews, over};
+  for (auto const& one : sync_wait(control.list()).value())
+    CHECK(one.position.mode == feed_mode::all_versions_and_deletes);
+  at.given();
+  for (auto const& [token, one] : at.lease_documents()) CHECK(one.mode == "Full-Fidelity Feed");
+  auto lease = world::of_range(all[0], "\"1\"");
+  at.put(std::move(lease));
+  at.clock.at += 1h;
+  CHECK(at.refusal().starts_with("unsupported: lease \""));
+}
+
+TEST_CASE("members that nobody here knows stay in leases that keep their document") {
+  world at{1};
+  auto lease = world::of_range(at.partitions().front(), "\"1\"");
+  lease["partitionKey"] = "a";
+  lease["properties"]["note"] = "b";
+  at.put(lease);
+  at.clock.at += 1h;
+  at.taken();
+  auto const kept = at.lease_documents().begin()->second;
+  CHECK(kept.others["partitionKey"] == "a");
+  CHECK(kept.property("note") == "b");
+}
+
+// ---- the way back ------------------------------------------------------------------------------
+
+// A fleet of ours that was at work, and was stopped.
+void work_and_stop(world& at, std::function<void()> meanwhile = {}) {
+  static_cast<void>(at.handled_by_a_host(std::move(meanwhile)));
+}
+
+TEST_CASE("leases of processors are given back in each form, with the positions they have") {
+  for (auto const form :
+       {lease_form::range, lease_form::java_range, lease_form::partition, lease_form::partition_id})
+    for (auto const who : {writer::dotnet_2, writer::java_range}) {
+      INFO(name_of(form));
+      world at{3};
+      at.write(20);
+      leave_leases(at, who);
+      at.write(10);
+      at.taken();
+      work_and_stop(at);
+      at.given(world::back_as(form));
+      auto const all = at.documents();
+      CHECK(all.size() == 4);
+      for (auto const& [id, one] : all) {
+        INFO(one.dump());
+        CHECK(id.find(".keyspan.") == id.npos);
+        if (id.ends_with(".info")) continue;
+        auto const lease = lease_document::from_json(one).value();
+        CHECK(one["Owner"].is_null());
+        CHECK(!lease.property("keyspan"));
+        CHECK(!lease.property("keyspan_check"));
+        CHECK(!lease.others.contains("kind"));
+        CHECK(lease.timestamp.starts_with("2026-11-20T"));
+        CHECK(one.contains("version") ==
+              (form == lease_form::range || form == lease_form::java_range));
+        CHECK(one.contains("PartitionId") == (form == lease_form::partition_id));
+        CHECK(one.contains("gremlincompatid") == (form == lease_form::partition_id));
+        CHECK(one.contains("LeaseToken") == (form != lease_form::partition_id));
+        CHECK(one.contains("FeedRange") == (form != lease_form::partition_id));
+      }
+      // That fleet reads on.
+      std::size_t partitions_found = 0;
+      for (auto const& one : at.partitions()) {
+        auto const behind = at.read_all(one.range);
+        for (auto const& [token, lease] : at.lease_documents()) {
+          bool const is_of_it = lease.lease_token == one.id ||
+                                (lease.range && lease.range->upper == world::bounds(one)["max"]);
+          if (!is_of_it) continue;
+          ++partitions_found;
+          if (form != lease_form::java_range) CHECK(lease.continuation == behind);
+        }
+      }
+      CHECK(partitions_found == 3);
+      at.clock.at += 1h;
+      at.write(10);
+      at.taken();
+      CHECK(world::are(at.handled_by_a_host(), 30, 40));
+    }
+}
+
+TEST_CASE("while a processor lives its leases are not given back") {
+  world at;
+  at.write(10);
+  leave_leases(at, writer::dotnet_3_range);
+  at.taken();
+  std::string why;
+  std::size_t documents = 0;
+  work_and_stop(at, [&] {
+    // Its clock goes on while somebody waits for it to stand still.
+    at.clock.meanwhile = [&] {
+      for (int i = 0; i < 40; ++i) at.hosts.advance(1s);
+    };
+    auto const before = at.documents().size();
+    auto const outcome = at.give();
+    at.clock.meanwhile = {};
+    REQUIRE(!outcome);
+    why = outcome.error().to_text().view();
+    documents = at.documents().size() - before;
+  });
+  INFO(why);
+  CHECK(why.starts_with("foreign_lease: lease \"..."));
+  CHECK(why.find("\": ada still moves it: stop every processor of these leases") != why.npos);
+  CHECK(documents == 0);
+  at.given();
+}
+
+TEST_CASE("a processor that has died is waited for, and its leases are given back") {
+  world at;
+  at.write(10);
+  leave_leases(at, writer::dotnet_3_range);
+  at.taken();
+  std::map<std::string, json> as_it_died;
+  work_and_stop(at, [&] { as_it_died = at.documents(); });
+  // Whoever died leaves it all as it was in the middle of its work.
+  for (auto const& [id, one] : as_it_died) at.put(one);
+  bool has_member = false;
+  for (auto const& [id, one] : at.documents())
+    has_member = has_member || id.find(".keyspan.member.") != id.npos;
+  CHECK(has_member);
+  at.clock.waits.clear();
+  at.given();
+  CHECK(at.clock.waits == std::vector<instant::duration>{62s});
+  for (auto const& [id, one] : at.documents()) CHECK(id.find(".keyspan.") == id.npos);
+}
+
+TEST_CASE("a position of several parts becomes several leases, and fits no partition") {
+  world at{1};
+  at.write(10);
+  // Java keeps both halves of a partition that was split and merged again in one lease.
+  auto lease = world::of_range(at.partitions().front(), {});
+  at.control("split/0");
+  std::string parts;
+  for (auto const& one : at.partitions()) {
+    at.write(5);
+    auto part = json::object();
+    part["token"] = at.read_all(one.range);
+    part["range"] = world::bounds(one);
+    parts += (parts.empty() ? "" : ",") + part.dump();
+  }
+  std::string const rid = at.reviews->container();
+  lease["ContinuationToken"] = world::base64(
+      R"({"V":1,"Rid":")" + rid + R"(","Mode":"INCREMENTAL","StartFrom":{"Type":"BEGINNING"},)" +
+      R"("Continuation":{"V":1,"Rid":")" + rid + R"(","Continuation":[)" + parts +
+      R"(],"Range":{"min":"","max":"FF"}}})");
+  at.put(lease);
+  at.control("merge/1/2");
+  at.clock.at += 1h;
+  CHECK(at.taken().leases == 1);
+  auto const document = at.lease_documents().begin()->second;
+  CHECK(document.continuation.empty());
+
+  auto const refused = at.give(world::back_as(lease_form::partition));
+  REQUIRE(!refused);
+  CHECK(refused.error().to_text().view() ==
+        "unsupported: partition 3 is read in parts: give the leases back by range");
+  CHECK(at.given(world::back_as(lease_form::range)).leases == 2);
+  auto const given = at.lease_documents();
+  REQUIRE(given.size() == 2);
+  CHECK(given.begin()->second.continuation != std::next(given.begin())->second.continuation);
+  CHECK(parts.find(json(given.begin()->second.continuation).dump()) != parts.npos);
+  at.clock.at += 1h;
+  CHECK(at.taken().leases == 2);
+  // What of the last five lies in the first half was not read.
+  auto const handled = at.handled_by_a_host();
+  CHECK(!handled.empty());
+  for (auto const& [id, count] : handled) CHECK((std::stoi(id.substr(2)) >= 15 && count == 1));
+}
+
+TEST_CASE("giving back that breaks off at any write is gone on with") {
+  for (auto const form :
+       {lease_form::range, lease_form::java_range, lease_form::partition, lease_form::partition_id})
+    for (auto const happens : {nth_write::what::refused, nth_write::what::done_and_not_answered})
+      for (int n = 1;; ++n) {
+        INFO(name_of(form) << " " << static_cast<int>(happens) << " " << n);
+        world at;
+        at.write(20);
+        leave_leases(at, writer::dotnet_3);
+        at.taken();
+        nth_write failing;
+        failing(at, n, happens);
+        auto const first = at.give(world::back_as(form));
+        at.to.before = {};
+        if (failing.writes < n) {
+          REQUIRE(first);
+          CHECK(n > 5);
+          break;
+        }
+        CHECK(!first);
+        bool const was_begun = at.documents().contains(std::string{prefix} + ".takeover");
+        if (was_begun && n > 2) {
+          auto const taken = at.take();
+          if (!taken)
+            CHECK(taken.error().text.view() ==
+                  "these leases are being given back: finish that before, by give_back_leases");
+        }
+        at.given(world::back_as(form));
+        auto const all = at.documents();
+        CHECK(all.size() == 3);
+        for (auto const& [id, one] : all) CHECK(id.find(".keyspan.") == id.npos);
+        at.clock.at += 1h;
+        at.write(10);
+        at.taken();
+        CHECK(world::are(at.handled_by_a_host(), 20, 30));
+      }
+}
+
+TEST_CASE("of hosts that give back at once one does it, and all find it done") {
+  for (auto const form : {lease_form::range, lease_form::partition})
+    for (int n = 1;; ++n) {
+      INFO(name_of(form) << " " << n);
+      world at;
+      at.write(20);
+      leave_leases(at, writer::dotnet_3);
+      at.taken();
+      int requests = 0;
+      bool is_within = false;
+      bool has_been = false;
+      at.to.before = [&](keyspan::request const&) -> std::optional<result<keyspan::response>> {
+        if (is_within || ++requests != n) return std::nullopt;
+        is_within = has_been = true;
+        at.given(world::back_as(form));
+        is_within = false;
+        return std::nullopt;
+      };
+      at.given(world::back_as(form));
+      at.to.before = {};
+      if (!has_been) break;
+      CHECK(at.documents().size() == 3);
+      CHECK(at.given().was_done);
+      at.clock.at += 1h;
+      at.write(10);
+      at.taken();
+      CHECK(world::are(at.handled_by_a_host(), 20, 30));
+    }
+}
+
+TEST_CASE("what is not there, or not whole, is not given back") {
+  world at;
+  auto const none = at.give();
+  REQUIRE(!none);
+  CHECK(none.error().code == errc::not_found);
+  leave_leases(at, writer::dotnet_3_range);
+  CHECK(at.given().was_done);
+  at.taken();
+  auto other = world::back();
+  other.lease_prefix = "orders.";
+  auto const strange = at.give(other);
+  REQUIRE(!strange);
+  CHECK(strange.error().code == errc::invalid_options);
+  auto const all = at.lease_documents();
+  at.erase(all.begin()->second.id);
+  auto const hole = at.give();
+  REQUIRE(!hole);
+  CHECK(hole.error().code == errc::gap);
+  at.put(all.begin()->second.to_json());
+  auto touched = all.begin()->second;
+  touched.owner = "host-a";
+  at.put(touched.to_json());
+  auto const foreign = at.give();
+  REQUIRE(!foreign);
+  CHECK(foreign.error().code == errc::foreign_lease);
 }
 
 }  // namespace

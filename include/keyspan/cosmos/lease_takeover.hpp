@@ -163,6 +163,13 @@ class lease_places {
   bool is_lease(std::string_view document) const {
     return names_.is_lease_of_theirs(document) || kind_of(document) == record_kind::lease;
   }
+  // A record of ours that other processors have there, whose leases these are.
+  std::optional<error> strange_record(std::string_view document) const {
+    auto const record = names_.record_of(document);
+    if (!record || ids_.kind_of(*record)) return std::nullopt;
+    return error{errc::invalid_options, "the leases are those of another lease_prefix: there is ",
+                 inline_text<80>{*record}};
+  }
   // Of which record it is the document, if of one.
   std::optional<record_kind> kind_of(std::string_view document) const {
     auto const record = names_.record_of(document);
@@ -519,7 +526,7 @@ class lease_moving {
     marker_etag_ = (*found)->etag;
     co_return result<void>{};
   }
-  // What time it is for the service.
+  // Writes how far this is. Returns what time it is for the service.
   task<result<std::int64_t>> write_marker(takeover_stage stage) {
     marker_.stage = stage;
     auto writing = documents_.write(marker_.to_json(places_.marker()), marker_etag_);
@@ -538,17 +545,21 @@ class lease_moving {
     std::int64_t changed_at = 0;
     std::string owner{};
   };
-  // Whether what is watched stands still for long enough. By the clock of the service alone where
-  // it has for so long; else by waiting here, and looking again.
-  task<result<void>> watch(std::vector<watched> const& all, std::string_view still) {
+  // Whether what is watched stands as it stood when it was seen first.
+  result<void> see_still(std::vector<watched> const& all, std::string_view still) {
     if (!has_begun_) {
       for (auto const& one : all) seen_.emplace(one.id, one.etag);
       has_begun_ = true;
     }
     for (auto const& one : all) {
       auto const known = seen_.find(one.id);
-      if (known == seen_.end() || known->second != one.etag) co_return moves(one, still);
+      if (known == seen_.end() || known->second != one.etag) return moves(one, still);
     }
+    return {};
+  }
+  // Whether it stands still for long enough. By the clock of the service alone where it has for so
+  // long; else by waiting here, and looking again.
+  task<result<void>> watch(std::vector<watched> const& all) {
     if (has_watched_) co_return result<void>{};
     auto marking = write_marker(marker_.stage == takeover_stage::done ? takeover_stage::watching
                                                                       : marker_.stage);
@@ -611,6 +622,9 @@ class lease_moving {
     return fail(exact.error().code, "the leases: ", exact.error().text);
   }
 
+  wall_time service_time() const {
+    return wall_time{std::chrono::seconds{(std::max)(std::int64_t{0}, now_)}};
+  }
   std::string scheme_name() const { return std::string{std::string_view{source_.scheme().name()}}; }
 
   takeover_documents<Account> documents_;
@@ -702,13 +716,15 @@ class lease_taking : lease_moving<Account, Source, Clock> {
         theirs.push_back(
             {document.id, document.etag, document.changed_at.value_or(0), document.owner});
     }
-    auto watching = this->watch(theirs, "that fleet");
-    auto const still = co_await std::move(watching);
-    if (!still) co_return unexpected{still.error()};
-
+    if (auto const still = this->see_still(theirs, "that fleet"); !still)
+      co_return unexpected{still.error()};
     auto planning = plan();
     auto planned = co_await std::move(planning);
     if (!planned) co_return unexpected{planned.error()};
+    auto watching = this->watch(theirs);
+    auto const still = co_await std::move(watching);
+    if (!still) co_return unexpected{still.error()};
+
     auto marking = this->write_marker(takeover_stage::writing);
     auto const begun = co_await std::move(marking);
     if (!begun) co_return unexpected{begun.error()};
@@ -742,12 +758,14 @@ class lease_taking : lease_moving<Account, Source, Clock> {
     std::string const layout = places_.layout();
     for (auto const& one : *listed) {
       if (one.id == layout) has_layout_ = true;
+      if (auto const strange = places_.strange_record(one.id)) co_return unexpected{*strange};
       if (!places_.is_lease(one.id)) {
         if (auto const dots = one.id.find(".."); dots != one.id.npos && others.empty())
           others = one.id.substr(0, dots);
         continue;
       }
       auto document = lease_document::from_json(one.json);
+      if (!document && one.property(record_member)) document = bare_document(one);
       if (!document) co_return unexpected{document.error()};
       found_lease made{.document = *std::move(document)};
       auto recorded = see_record(made, one.json);
@@ -764,6 +782,15 @@ class lease_taking : lease_moving<Account, Source, Clock> {
     }
     outcome_.leases = found_.size();
     co_return result<void>{};
+  }
+  // Of a store that was not told the scheme: the record alone.
+  static lease_document bare_document(kept_document const& one) {
+    lease_document made;
+    made.id = one.id;
+    made.etag = one.etag;
+    made.changed_at = one.changed_at;
+    made.properties = one.json.at("properties");
+    return made;
   }
   unexpected nothing_found(std::string const& other) const {
     std::string const prefix = shown_lease(places_.prefix());
@@ -1015,8 +1042,8 @@ class lease_taking : lease_moving<Account, Source, Clock> {
 
   task<result<takeover_outcome>> finish() {
     if (!has_layout_) {
-      wall_time const now{std::chrono::seconds{(std::max)(std::int64_t{0}, now_)}};
-      auto const text = text_of_record(places_.layout(), layout_record{1}.to_text(), {}, now);
+      auto const text =
+          text_of_record(places_.layout(), layout_record{1}.to_text(), {}, this->service_time());
       auto document = json_from(text.value());
       auto writing = documents_.write(*std::move(document));
       auto const written = co_await std::move(writing);
@@ -1033,6 +1060,328 @@ class lease_taking : lease_moving<Account, Source, Clock> {
   bool has_checked_ = false;
   std::vector<found_lease> found_{};
   bool has_layout_ = false;
+};
+
+// ---- and back ----------------------------------------------------------------------------------
+
+template <class Account, page_source Source, clock Clock>
+class lease_returning : lease_moving<Account, Source, Clock> {
+  using base = lease_moving<Account, Source, Clock>;
+  using base::clock_, base::documents_, base::expiry_, base::has_marker_, base::is_conflict_,
+      base::known_, base::marker_, base::marker_etag_, base::now_, base::outcome_, base::places_,
+      base::source_;
+  using typename base::cursor_type;
+  using typename base::piece;
+  using typename base::range_type;
+  using typename base::record_type;
+  using typename base::watched;
+
+ public:
+  lease_returning(Account& account, container_address where, Source& source, Clock& clock,
+                  give_back_options options, lease_places places)
+      : base{account,           std::move(where), source,      clock,
+             std::move(places), options.expiry,   options.stop},
+        form_{options.form} {}
+
+  task<result<takeover_outcome>> run() {
+    auto working = this->repeated([this] { return once(); });
+    co_return co_await std::move(working);
+  }
+
+ private:
+  // A lease of ours.
+  struct own_lease {
+    kept_document document{};
+    record_type record;
+  };
+  // What is written in the place of one of ours, or of all.
+  struct returned {
+    std::optional<std::size_t> of{};
+    std::vector<lease_document> leases{};
+  };
+
+  task<result<takeover_outcome>> once() {
+    is_conflict_ = false;
+    auto reading = this->read_marker();
+    auto const marked = co_await std::move(reading);
+    if (!marked) co_return unexpected{marked.error()};
+    if (!has_checked_) {
+      auto checking = documents_.check_key();
+      auto const checked = co_await std::move(checking);
+      if (!checked) co_return unexpected{checked.error()};
+      has_checked_ = true;
+    }
+    auto looking = look();
+    auto const looked = co_await std::move(looking);
+    if (!looked) co_return unexpected{looked.error()};
+    if (!has_marker_ && records_.empty()) co_return nothing_left();
+
+    std::vector<watched> movers = members_;
+    for (auto const& one : leases_)
+      if (one.record.facts.owner) movers.push_back(watched_of(one));
+    if (auto const still = this->see_still(movers, "every processor of these leases"); !still)
+      co_return unexpected{still.error()};
+    auto watching = this->watch(movers);
+    auto const still = co_await std::move(watching);
+    if (!still) co_return unexpected{still.error()};
+
+    if (marker_.stage != takeover_stage::removing) {
+      auto writing = write_theirs();
+      auto const written = co_await std::move(writing);
+      if (!written) co_return unexpected{written.error()};
+      auto again = look();
+      auto const seen = co_await std::move(again);
+      if (!seen) co_return unexpected{seen.error()};
+    }
+    auto removing = remove_ours();
+    co_return co_await std::move(removing);
+  }
+  result<takeover_outcome> nothing_left() {
+    if (theirs_.empty()) {
+      std::string const prefix = shown_lease(places_.prefix());
+      return fail(errc::not_found, "there is no lease of \"", prefix, "\" in the container");
+    }
+    outcome_.leases = theirs_.size();
+    outcome_.was_done = outcome_.written == 0 && outcome_.removed == 0;
+    return outcome_;
+  }
+  static watched watched_of(own_lease const& one) {
+    std::string owner = one.record.owner_name;
+    if (owner.empty()) owner = one.record.facts.owner.to_text().view();
+    return {one.document.id, one.document.etag, one.document.changed_at, std::move(owner)};
+  }
+
+  // All that stands there.
+  task<result<void>> look() {
+    auto listing = documents_.list(places_.all());
+    auto listed = co_await std::move(listing);
+    if (!listed) co_return unexpected{listed.error()};
+    leases_.clear();
+    members_.clear();
+    records_.clear();
+    theirs_.clear();
+    has_info_ = false;
+    for (auto& one : *listed) {
+      if (one.id == places_.info()) has_info_ = true;
+      if (auto const seen = see(one); !seen) co_return unexpected{seen.error()};
+    }
+    co_return result<void>{};
+  }
+  result<void> see(kept_document const& one) {
+    auto const body = one.property(record_member);
+    if (!body) {
+      if (places_.is_lease(one.id)) theirs_.push_back(one);
+      return {};
+    }
+    if (auto const strange = places_.strange_record(one.id)) return unexpected{*strange};
+    records_.push_back(one);
+    if (auto const told = record_in(one.json.dump()); !told || told->is_foreign)
+      return lease_refused(one.id, errc::foreign_lease,
+                           "a processor of the SDKs has written it: stop that fleet, then take "
+                           "its leases over again");
+    if (places_.is_lease(one.id)) {
+      auto record = record_type::from_text(source_.scheme(), *body);
+      if (!record) return lease_refused(one.id, record.error().code, record.error().text);
+      expiry_ = (std::max)(expiry_, record->facts.held_for);
+      leases_.push_back({one, *std::move(record)});
+    } else if (auto const member = member_record::from_text(*body)) {
+      bool const is_gone =
+          member->phase == member_phase::fenced || member->phase == member_phase::away;
+      if (is_gone) return {};
+      expiry_ = (std::max)(expiry_, member->held_for);
+      std::string name = member->name;
+      if (name.empty()) name = member->session.to_text().view();
+      members_.push_back({one.id, one.etag, one.changed_at, std::move(name)});
+    }
+    return {};
+  }
+
+  task<result<void>> write_theirs() {
+    bool const goes_on = marker_.stage == takeover_stage::returning;
+    lease_form form = form_.value_or(marker_.form.value_or(lease_form::range));
+    if (goes_on && marker_.form) form = *marker_.form;
+    if (!goes_on) {
+      std::vector<piece> pieces;
+      for (auto const& one : leases_)
+        if (one.record.facts.phase == lease_phase::open)
+          pieces.push_back({one.record.range, one.document.id});
+      auto const whole = this->see_cover(std::move(pieces));
+      if (!whole)
+        co_return fail(whole.error().code, whole.error().text,
+                       "; let a processor run until it is whole");
+    }
+    bool const is_by_range = form == lease_form::range || form == lease_form::java_range;
+    std::vector<returned> plan;
+    if (is_by_range) {
+      auto planned = by_range(form);
+      if (!planned) co_return unexpected{planned.error()};
+      plan = *std::move(planned);
+    } else {
+      auto reading = this->read_routing();
+      auto const read = co_await std::move(reading);
+      if (!read) co_return unexpected{read.error()};
+      auto planned = by_partition(form);
+      if (!planned) co_return unexpected{planned.error()};
+      plan.push_back(*std::move(planned));
+    }
+    marker_.form = form;
+    auto marking = this->write_marker(takeover_stage::returning);
+    auto const begun = co_await std::move(marking);
+    if (!begun) co_return unexpected{begun.error()};
+    for (auto const& one : plan) {
+      auto giving = give(one);
+      auto const given = co_await std::move(giving);
+      if (!given) co_return unexpected{given.error()};
+    }
+    if (!is_by_range) {
+      // Of partitions that were split since this was begun.
+      for (auto const& one : theirs_) {
+        auto const& now = plan.front().leases;
+        bool const is_planned =
+            std::any_of(now.begin(), now.end(),
+                        [&](lease_document const& lease) { return lease.id == one.id; });
+        if (is_planned || !one.property(returned_property)) continue;
+        auto removing = documents_.remove(one.id, one.etag);
+        auto const removed = co_await std::move(removing);
+        if (!removed) co_return this->conflict(removed.error());
+      }
+    }
+    auto ending = this->write_marker(takeover_stage::removing);
+    auto const ended = co_await std::move(ending);
+    if (!ended) co_return unexpected{ended.error()};
+    co_return result<void>{};
+  }
+
+  static cursor_type const& position_of(record_type const& record) {
+    return record.reset ? *record.reset : record.position;
+  }
+  result<std::vector<returned>> by_range(lease_form form) const {
+    std::vector<returned> plan;
+    for (std::size_t i = 0; i < leases_.size(); ++i) {
+      auto const& record = leases_[i].record;
+      if (record.facts.phase != lease_phase::open) continue;
+      returned made{.of = i};
+      auto const& position = position_of(record);
+      for (auto const& part : position.parts) {
+        auto lease = made_of(form, part.range, part.from, position.mode);
+        if (!lease) return unexpected{lease.error()};
+        made.leases.push_back(*std::move(lease));
+      }
+      plan.push_back(std::move(made));
+    }
+    return plan;
+  }
+  result<returned> by_partition(lease_form form) const {
+    returned plan;
+    for (auto const& one : known_->partitions()) {
+      std::optional<lease_document> lease;
+      for (auto const& own : leases_) {
+        if (own.record.facts.phase != lease_phase::open) continue;
+        auto const& position = position_of(own.record);
+        for (auto const& part : position.parts) {
+          if (intersection(part.range, one.range) != one.range) continue;
+          auto made = made_of(form, one.range, part.from, position.mode);
+          if (!made) return unexpected{made.error()};
+          lease = *std::move(made);
+        }
+      }
+      if (!lease)
+        return fail(errc::unsupported, "partition ", inline_text<24>{one.id},
+                    " is read in parts: give the leases back by range");
+      lease->lease_token = one.id;
+      lease->id = places_.lease(one.id);
+      if (form == lease_form::partition_id) lease->others["gremlincompatid"] = lease->id;
+      plan.leases.push_back(*std::move(lease));
+    }
+    return plan;
+  }
+  result<lease_document> made_of(lease_form form, range_type const& range, continuation const& from,
+                                 feed_mode mode) const {
+    bool const is_by_range = form == lease_form::range || form == lease_form::java_range;
+    lease_document made;
+    made.version = is_by_range ? lease_version::range : lease_version::partition;
+    made.range = epk_of(range);
+    made.lease_token = lease_token_of(*made.range);
+    made.id = places_.lease(made.lease_token);
+    if (!is_utf8(from.text()))
+      return lease_refused(made.id, errc::not_representable, "its continuation is no text");
+    made.continuation = from.text();
+    if (form == lease_form::java_range)
+      made.continuation = java_state(std::string_view{source_.container()}, mode, range, from);
+    if (form == lease_form::partition_id) {
+      made.naming = lease_naming::partition_id;
+      made.range.reset();
+    } else {
+      made.mode = mode == feed_mode::latest_version ? "Incremental Feed" : "Full-Fidelity Feed";
+    }
+    made.timestamp = time_text(this->service_time()).view();
+    made.properties[std::string{returned_property}] = "yes";
+    return made;
+  }
+
+  // Writes leases of theirs, then takes the one of ours away that they are in the place of.
+  task<result<void>> give(returned const& what) {
+    bool is_in_place = false;
+    for (auto const& lease : what.leases) {
+      auto const etag = etag_of(lease);
+      if (!etag) continue;
+      if (what.of && leases_[*what.of].document.id == lease.id) is_in_place = true;
+      auto writing = documents_.write(lease.to_json(), *etag);
+      auto const written = co_await std::move(writing);
+      if (!written) co_return this->conflict(written.error());
+      ++outcome_.written;
+    }
+    if (!what.of || is_in_place) co_return result<void>{};
+    auto const& own = leases_[*what.of].document;
+    auto removing = documents_.remove(own.id, own.etag);
+    auto const removed = co_await std::move(removing);
+    if (!removed) co_return this->conflict(removed.error());
+    ++outcome_.removed;
+    co_return result<void>{};
+  }
+  // As of which etag a lease of theirs is to be written; empty for a new one, none for one that
+  // stands there.
+  std::optional<std::string> etag_of(lease_document const& lease) const {
+    for (auto const& one : records_)
+      if (one.id == lease.id) return one.etag;
+    for (auto const& one : theirs_) {
+      if (one.id != lease.id) continue;
+      auto const found = lease_document::from_json(one.json);
+      if (found && found->continuation == lease.continuation) return std::nullopt;
+      return one.etag;
+    }
+    return std::string{};
+  }
+
+  task<result<takeover_outcome>> remove_ours() {
+    for (auto const& one : records_) {
+      auto removing = documents_.remove(one.id, one.etag);
+      auto const removed = co_await std::move(removing);
+      if (!removed) co_return this->conflict(removed.error());
+      if (places_.is_lease(one.id)) ++outcome_.removed;
+    }
+    if (!has_info_) {
+      auto document = nlohmann::json::object();
+      document["id"] = places_.info();
+      auto writing = documents_.write(std::move(document));
+      auto const written = co_await std::move(writing);
+      if (!written && written.error().code != errc::already_exists)
+        co_return this->conflict(written.error());
+    }
+    auto removing = documents_.remove(places_.marker(), marker_etag_);
+    auto const removed = co_await std::move(removing);
+    if (!removed) co_return this->conflict(removed.error());
+    outcome_.leases = theirs_.size();
+    co_return outcome_;
+  }
+
+  std::optional<lease_form> form_;
+  bool has_checked_ = false;
+  bool has_info_ = false;
+  std::vector<own_lease> leases_{};
+  std::vector<watched> members_{};
+  std::vector<kept_document> records_{};  // all of ours, leases among them
+  std::vector<kept_document> theirs_{};
 };
 
 }  // namespace detail
@@ -1069,6 +1418,35 @@ template <class Account, page_source Source, clock Clock>
   detail::lease_taking<Account, Source, Clock> taking{
       account, std::move(leases), source, clock, std::move(options), *std::move(places)};
   auto working = taking.run();
+  co_return co_await std::move(working);
+}
+
+/// The way back: leases of processors over a `cosmos_lease_store` as a fleet of the SDKs reads
+/// them, with the positions that they have, and nothing of ours beside them: their `.info` is
+/// there, and `Owner` is nobody.
+///
+/// All processors of these leases have to be stopped. Those that are still there, or have left
+/// without a word, are watched for as long as they hold what they have; where one moves it is
+/// `foreign_lease`, and nothing was changed. It may break off at any write, and is repeated then.
+///
+/// By range, a position of several parts becomes as many leases. By partitions, each of them has to
+/// lie in one part. A lease that was not read yet is given back as such: where it is read from is
+/// what that fleet is told to begin with.
+///
+/// Errors: `foreign_lease`; `not_found`; `gap` and `overlap` while a split is under way, which a
+/// processor ends; `unsupported` where the ranges fit no partitions; `invalid_options`;
+/// `wrong_container`; `contended`; those of the account and of the source.
+template <class Account, page_source Source, clock Clock>
+  requires hex_scheme<typename Source::scheme_type>
+[[nodiscard]] task<result<takeover_outcome>> give_back_leases(Account& account,
+                                                              container_address leases,
+                                                              Source& source, Clock& clock,
+                                                              give_back_options options) {
+  auto places = detail::lease_places::from(options.document_prefix, options.lease_prefix);
+  if (!places) co_return unexpected{places.error()};
+  detail::lease_returning<Account, Source, Clock> returning{
+      account, std::move(leases), source, clock, std::move(options), *std::move(places)};
+  auto working = returning.run();
   co_return co_await std::move(working);
 }
 
