@@ -13,10 +13,10 @@
 #include <keyspan/cosmos/address.hpp>
 #include <keyspan/cosmos/cosmos_account.hpp>
 #include <keyspan/cosmos/cosmos_container.hpp>
+#include <keyspan/cosmos/cosmos_lease_store.hpp>
 #include <keyspan/cosmos/credential.hpp>
 #include <keyspan/cosmos/service_request.hpp>
 #include <keyspan/key/container_definition.hpp>
-#include <keyspan/lease/memory_store.hpp>
 #include <keyspan/region/regional_layout.hpp>
 #include <keyspan/transport/endpoint.hpp>
 
@@ -46,7 +46,7 @@ class service_world {
  public:
   using access = data_access<service_container, keyspan::curl_loop>;
   using clock_type = keyspan::curl_loop;
-  using store_type = keyspan::memory_view<clock_type>;
+  using store_type = keyspan::cosmos::cosmos_lease_store;
   static constexpr bool can_be_cut = false;
 
   /// An account in each region of the layout, in its order.
@@ -73,9 +73,8 @@ class service_world {
   std::vector<account_view<service_container>> const& seen_from(std::size_t region) const {
     return views_.at(region);
   }
-  store_type leases(std::size_t region, std::string const& host) {
-    return leases_.at(region).view(host);
-  }
+  /// Beside what is processed: a container of the account that is written in the region.
+  store_type leases(std::size_t region, std::string const&) { return leases_.at(region); }
 
   // The service copies, splits and fails by itself.
   void cut(std::size_t) {}
@@ -136,7 +135,13 @@ class service_world {
       keyspan::union_options const how{.patience = std::chrono::seconds{2},
                                        .mark_lasts = std::chrono::seconds{1}};
       deployed_.emplace_back(layout_, here, views_.back(), loop_, [this] { return now(); }, how);
-      leases_.emplace_back(loop_);
+      keyspan::cosmos::lease_store_options const readable{
+          .scheme = deployed_.back().local_articles().scheme()};
+      auto opening =
+          store_type::open(accounts_[here].account, database_, std::string{"leases"}, readable);
+      auto const leases = co_await std::move(opening);
+      if (!leases) co_return keyspan::unexpected{leases.error()};
+      leases_.push_back(*leases);
     }
     co_return keyspan::result<void>{};
   }
@@ -150,7 +155,8 @@ class service_world {
         {"subscriptions", by_filter.paths()},
         {"articles", by_id.paths()},
         {"reviews", by_article.paths()},
-        {"notifications", by_user.paths()}};
+        {"notifications", by_user.paths()},
+        {"leases", by_id.paths()}};
     for (auto const& [name, paths] : wanted) {
       auto const where = keyspan::cosmos::container_address::from(database_, name);
       if (!where) co_return keyspan::unexpected{where.error()};
@@ -186,7 +192,7 @@ class service_world {
   std::deque<opened_account> opened_{};
   std::deque<std::vector<account_view<service_container>>> views_{};
   std::deque<access> deployed_{};
-  std::deque<keyspan::memory_store<clock_type>> leases_{};
+  std::vector<store_type> leases_{};
 };
 
 }  // namespace content

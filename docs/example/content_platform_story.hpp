@@ -15,6 +15,7 @@
 #include <keyspan/core/text.hpp>
 #include <keyspan/feed/continuation.hpp>
 #include <keyspan/feed/feed.hpp>
+#include <keyspan/lease/lease_store.hpp>
 #include <keyspan/lease/session_id.hpp>
 #include <keyspan/processor/lease_control.hpp>
 #include <keyspan/processor/processor.hpp>
@@ -148,6 +149,7 @@ class story {
     with.lease_prefix = options_.run;
     with.start = keyspan::from_beginning;
     with.checkpointing = keyspan::checkpointing::manual;
+    if constexpr (World::can_be_cut) with.session = keyspan::session_id{region * 100 + number};
     with.most_attempts = 1'000'000;  // whoever does not answer now may answer tomorrow
     keyspan::processor sharing{here.local_articles(), leases, world_.clock(), with};
     auto both = keyspan::when_all(sharing.run(*handler, stop_.token()), settle(*handler));
@@ -435,7 +437,9 @@ class story {
       for (auto const& one : regions_[i].handlers) seen.owed += one->owes();
       seen.notified = world_.in(i).notified();
       auto leases = world_.leases(i, regions_[i].figures.name + " looks on");
-      keyspan::lease_control control{world_.in(i).local_articles(), leases, options_.run};
+      keyspan::store_request soon;
+      soon.deadline = keyspan::instant_after(world_.clock().now(), options_.round * 2);
+      keyspan::lease_control control{world_.in(i).local_articles(), leases, options_.run, soon};
       auto listing = control.list();
       auto const all = co_await std::move(listing);
       if (!all) continue;
