@@ -5,6 +5,8 @@
 #include <keyspan/cosmos/lease_document.hpp>
 #include <keyspan/cosmos/service_request.hpp>
 
+#include <support/check.hpp>
+
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
 
@@ -182,6 +184,20 @@ TEST_CASE("of a long id the end is shown") {
   std::string umlauts;
   for (int i = 0; i < 60; ++i) umlauts += "\u00e4";
   CHECK(keyspan::is_utf8(refusal(R"({"id":"x)" + umlauts + R"("})")));
+}
+
+TEST_CASE("the example of lease_document reads as it should") {
+  using test::check;
+  std::string_view const text = of_dotnet_3_range;
+  // [region: example]
+  auto lease = keyspan::cosmos::lease_document::from_text(text);
+  check(lease && lease->version == lease_version::range);
+  check(lease->range == epk_range{"05C1", "0B81"} && lease->continuation == "\"42\"");
+
+  lease->owner.clear();  // nobody's
+  nlohmann::json const document = lease->to_json();
+  check(document["Owner"].is_null() && document["partitionKey"] == "k");  // what it had beside
+  // [end: example]
 }
 
 }  // namespace

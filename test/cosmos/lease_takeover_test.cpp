@@ -970,6 +970,10 @@ TEST_CASE("leases of processors are given back in each form, with the positions 
       at.clock.at += 1h;
       at.write(10);
       at.taken();
+      // A sink that goes by epochs has seen those of before.
+      auto over = at.store();
+      keyspan::lease_control control{*at.reviews, over};
+      for (auto const& one : sync_wait(control.list()).value()) CHECK(one.facts.epoch > 0);
       CHECK(world::are(at.handled_by_a_host(), 30, 40));
     }
 }
@@ -1155,6 +1159,38 @@ TEST_CASE("what is not there, or not whole, is not given back") {
   auto const foreign = at.give();
   REQUIRE(!foreign);
   CHECK(foreign.error().code == errc::foreign_lease);
+}
+
+TEST_CASE("the example of lease_takeover reads as it should") {
+  world at{3};
+  at.write(20);
+  leave_leases(at, writer::dotnet_2);
+  at.write(10);
+  auto& account = at.in;
+  auto& reviews = *at.reviews;
+  auto& clock = at.clock;
+  auto const check = [](bool holds) { CHECK(holds); };
+  // [region: example]
+  // The ids of their leases are this, two dots, and what the lease is of.
+  std::string const theirs = "shopcontoso.documents.azure.com_AbCdAA==_AbCdAOkLmNo=";
+  auto const where = container_address::from("shop", "leases");
+
+  takeover_options how{.document_prefix = theirs};
+  auto taking = keyspan::cosmos::take_over_leases(account, *where, reviews, clock, how);
+  auto const taken = sync_wait(std::move(taking));
+  check(taken && (taken->was_done || taken->leases == 3));
+
+  // From here on a processor is what it is over any other store.
+  auto const leases = sync_wait(cosmos_lease_store::open(
+      account, "shop", "leases", {.scheme = reviews.scheme(), .document_prefix = theirs}));
+  check(leases.has_value());
+  // [end: example]
+  // [region: back]
+  auto giving = keyspan::cosmos::give_back_leases(account, *where, reviews, clock,
+                                                  {.document_prefix = theirs});
+  auto const given = sync_wait(std::move(giving));
+  check(given && given->leases == 3);
+  // [end: back]
 }
 
 }  // namespace

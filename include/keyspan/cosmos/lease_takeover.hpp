@@ -50,6 +50,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -59,6 +60,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -136,6 +138,15 @@ namespace detail {
 inline constexpr std::string_view origin_property = "keyspan_from";
 inline constexpr std::string_view origin_etag_property = "keyspan_from_etag";
 inline constexpr std::string_view returned_property = "keyspan_returned";
+// Of the lease that was given back: whoever takes it over again goes on from there.
+inline constexpr std::string_view epoch_property = "keyspan_epoch";
+
+inline std::uint64_t epoch_in(lease_document const& lease) {
+  std::uint64_t epoch = 0;
+  auto const text = lease.property(epoch_property).value_or(std::string{});
+  auto const read = std::from_chars(text.data(), text.data() + text.size(), epoch);
+  return read.ec == std::errc{} ? epoch : 0;
+}
 
 // Under which ids documents stand in a container of another fleet, and records among them.
 class lease_places {
@@ -991,6 +1002,7 @@ class lease_taking : lease_moving<Account, Source, Clock> {
     record_type record{range};
     record.facts.stamp = {departed_session, 0};
     record.facts.held_for = expiry_;
+    record.facts.epoch = epoch_in(from);
     record.position = position;
     lease_document made = from;
     made.version = lease_version::range;
@@ -1263,7 +1275,7 @@ class lease_returning : lease_moving<Account, Source, Clock> {
       returned made{.of = i};
       auto const& position = position_of(record);
       for (auto const& part : position.parts) {
-        auto lease = made_of(form, part.range, part.from, position.mode);
+        auto lease = made_of(form, part.range, part.from, record);
         if (!lease) return unexpected{lease.error()};
         made.leases.push_back(*std::move(lease));
       }
@@ -1280,7 +1292,7 @@ class lease_returning : lease_moving<Account, Source, Clock> {
         auto const& position = position_of(own.record);
         for (auto const& part : position.parts) {
           if (intersection(part.range, one.range) != one.range) continue;
-          auto made = made_of(form, one.range, part.from, position.mode);
+          auto made = made_of(form, one.range, part.from, own.record);
           if (!made) return unexpected{made.error()};
           lease = *std::move(made);
         }
@@ -1296,7 +1308,8 @@ class lease_returning : lease_moving<Account, Source, Clock> {
     return plan;
   }
   result<lease_document> made_of(lease_form form, range_type const& range, continuation const& from,
-                                 feed_mode mode) const {
+                                 record_type const& of) const {
+    feed_mode const mode = of.position.mode;
     bool const is_by_range = form == lease_form::range || form == lease_form::java_range;
     lease_document made;
     made.version = is_by_range ? lease_version::range : lease_version::partition;
@@ -1316,6 +1329,7 @@ class lease_returning : lease_moving<Account, Source, Clock> {
     }
     made.timestamp = time_text(this->service_time()).view();
     made.properties[std::string{returned_property}] = "yes";
+    made.properties[std::string{epoch_property}] = std::to_string(of.facts.epoch);
     return made;
   }
 
