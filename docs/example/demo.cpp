@@ -1,11 +1,20 @@
-// What the library does, to look at: pumps send documents over a link that damages some of them,
-// each document that arrives goes to the partition that its key belongs to, and a partition that is
-// full splits. Workers share the changes of all partitions: one comes later, another one is cut off
-// from the rest of the world, and each change is handled all the same.
+// What the library does, to look at, in two acts.
+//
+// Pumps send documents over a link that damages some of them, each document that arrives goes to
+// the partition that its key belongs to, and a partition that is full splits. Workers share the
+// changes of all partitions: one comes later, another one is cut off from the rest of the world,
+// and each change is handled all the same.
+//
+// Then authors and readers in three regions write where they are and read what all have written,
+// while one region is cut off and comes back: content_platform.cpp is all of that.
 //
 // Every document is written, sent, read strictly and compared with what was sent, bit for bit; its
 // token is the one that Azure Cosmos DB computes. On a terminal a live table shows it, elsewhere
 // plain lines do. The workers' time is virtual: a frame is half a second of it.
+#include "content_platform_memory.hpp"
+#include "content_platform_story.hpp"
+#include "content_platform_table.hpp"
+
 #include <keyspan/keyspan.hpp>
 
 #include <boost/hana/adapt_struct.hpp>
@@ -56,6 +65,23 @@ bool can_be_live() {
   return false;
 #endif
 }
+
+// Draws over what it drew before.
+class screen {
+ public:
+  void show(std::string frame) {
+    auto lines = std::count(frame.begin(), frame.end(), '\n');
+    for (; lines < lines_; ++lines) frame += "\033[K\n";  // over what was there
+    // Lines must not wrap meanwhile: the next frame goes up by their number.
+    std::cout << "\033[?7l";
+    if (lines_ != 0) std::cout << "\033[" << lines_ << "A\r";
+    std::cout << frame << "\033[?7h" << std::flush;
+    lines_ = lines;
+  }
+
+ private:
+  std::ptrdiff_t lines_ = 0;
+};
 
 struct reading {
   std::string pump;
@@ -369,12 +395,7 @@ class show {
     table(body);
     body << "\n  \033[2mlast refused\033[0m\n";
     last_refusals(body);
-    std::string const frame = body.str();
-    // Lines must not wrap meanwhile: the next frame goes up by their number.
-    std::cout << "\033[?7l";
-    if (lines_drawn_ != 0) std::cout << "\033[" << lines_drawn_ << "A\r";
-    std::cout << frame << "\033[?7h" << std::flush;
-    lines_drawn_ = std::count(frame.begin(), frame.end(), '\n');
+    screen_.show(body.str());
   }
 
   void print() const {
@@ -401,7 +422,54 @@ class show {
   std::vector<keyspan::lease_lag<keyspan::token128>> leases_;
   std::uint32_t number_ = 0;
   std::uint64_t wrong_ = 0;
-  std::ptrdiff_t lines_drawn_ = 0;
+  screen screen_;
+};
+
+// People in three regions, one of which is cut off in the middle.
+class world_show {
+ public:
+  explicit world_show(bool is_live) : is_live_{is_live} {}
+
+  void run() {
+    auto const tell = [this](std::string const& line) {
+      if (!is_live_) std::cout << "  " << line << '\n';
+      lines_.push_back(line);
+    };
+    auto const look = [this] {
+      if (is_live_) draw();
+    };
+    std::cout << "\n  " << (is_live_ ? "\033[1m" : "") << "Write here, read everywhere"
+              << (is_live_ ? "\033[0m" : "")
+              << "  each region writes to its own account and reads all of them, while\n"
+                 "  accounts are copied from region to region; one region is cut off\n\n";
+    platform_.emplace(world_, content::story_options{.rounds = 36, .cut = 2}, tell, look);
+    is_right_ = platform_->run();
+    if (!is_live_) std::cout << '\n', content::print_table(std::cout, platform_->figures());
+    std::cout << "\n  " << platform_->articles() << " articles, " << platform_->reviews()
+              << " reviews, " << platform_->notifications() << " notifications: "
+              << (is_right_ ? "all are read everywhere, each subscriber was told once\n"
+                            : "something is WRONG\n");
+  }
+  bool is_right() const { return is_right_; }
+
+ private:
+  void draw() {
+    std::ostringstream body;
+    content::print_table(body, platform_->figures(), content::table_colours::of_terminal());
+    body << "\033[K\n";
+    for (std::size_t i = lines_.size() < 5 ? 0 : lines_.size() - 5; i < lines_.size(); ++i)
+      body << "  \033[2m" << lines_[i] << "\033[0m\033[K\n";
+    screen_.show(body.str());
+    std::this_thread::sleep_until(next_frame_ += std::chrono::milliseconds{100});
+  }
+
+  bool is_live_;
+  bool is_right_ = false;
+  content::memory_world world_{keyspan::regional_layout::from({"west", "europe", "asia"}).value()};
+  std::optional<content::story<content::memory_world>> platform_{};
+  std::vector<std::string> lines_{};
+  std::chrono::steady_clock::time_point next_frame_ = std::chrono::steady_clock::now();
+  screen screen_{};
 };
 
 }  // namespace
@@ -410,5 +478,7 @@ int main() {
   bool const is_plain = std::getenv("NO_COLOR") != nullptr || !can_be_live();
   show demo{!is_plain};
   demo.run();
-  return demo.is_right() ? 0 : 1;
+  world_show world{!is_plain};
+  world.run();
+  return demo.is_right() && world.is_right() ? 0 : 1;
 }
