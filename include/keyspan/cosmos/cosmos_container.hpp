@@ -84,8 +84,8 @@ struct container_opening {
 /// Errors of all: those of `service_errors` and of the transport; `bad_response` for what the
 /// service does not say, whatever its status.
 ///
-/// Cancellation: feeds and point reads, by the token of their request. Destruction: that of a task that awaits the
-/// transport.
+/// Cancellation: feeds and point reads, by the token of their request. Destruction: that of a task
+/// that awaits the transport.
 template <document_type T, service_scheme Scheme = any_scheme>
 class cosmos_container {
  public:

@@ -1,5 +1,4 @@
-// keyspan/lease/lease_ids.hpp — under which ids the records of leases, members and the layout stand
-// in a store.
+// keyspan/lease/lease_ids.hpp — the ids of the records of leases, of members and of the layout.
 //
 //   orders.lease.-1FFFFFFF                          a range, by its bounds
 //   orders.lease.0b0c0e6e4b1e4f37a1c7e2a5d3f0c9b8   one whose bounds are no plain texts

@@ -87,7 +87,7 @@ task<result<void>> refresh_regions(region_directory& regions, Clock& by, Look lo
 /// (`retry_policy::only_where_busy`): another error is repeated here or by nobody. `look` asks the
 /// account for its regions.
 ///
-/// Directory and clock outlive it. Errors: those of `ask`.
+/// Directory, clock and hook outlive it. Errors: those of `ask`; `stopped` in a wait.
 ///
 /// Cancellation: by the request's stop token, in an attempt, where `ask` goes by it, and in a wait.
 /// Destruction: that of a task which awaits `ask`, `look` and the clock.

@@ -14,8 +14,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace keyspan {
@@ -83,9 +83,13 @@ struct region_preferences {
   if (wanted.empty())
     wanted.push_back(account.writable.empty() ? service_region{{}, given}
                                               : account.writable.front());
-  std::stable_partition(wanted.begin(), wanted.end(), [&](service_region const& one) {
-    return !marks.is_marked(one.endpoint, use, now);
-  });
+  auto const is_marked = [&](service_region const& one) {
+    return marks.is_marked(one.endpoint, use, now);
+  };
+  std::vector<service_region> last;
+  std::copy_if(wanted.begin(), wanted.end(), std::back_inserter(last), is_marked);
+  std::erase_if(wanted, is_marked);
+  wanted.insert(wanted.end(), last.begin(), last.end());
   return wanted;
 }
 

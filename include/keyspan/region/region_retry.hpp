@@ -31,8 +31,8 @@ struct region_policy {
   instant::duration least_refresh_wait = std::chrono::milliseconds{500};
   /// How long after the beginning of the first attempt the last one may begin.
   instant::duration budget = std::chrono::seconds{30};
-  /// How often a write looks for the region that takes it; a second is between two looks, but
-  /// before the first one.
+  /// How often a write looks for the region that takes it: at once, then a second after each look.
+  /// The budget may end that sooner.
   int most_not_writable = 120;
   instant::duration not_writable_wait = std::chrono::seconds{1};
   /// How often a request is attempted that no region could serve or be reached for. Each region is

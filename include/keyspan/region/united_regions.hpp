@@ -32,6 +32,7 @@
 #include <concepts>
 #include <cstddef>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -144,7 +145,7 @@ class united_regions {
   }
 
   /// The latest version of all documents of a scope, one of each, sorted by `order`, an order of
-  /// changes. Errors: those of the account of this region where no account could be read at all.
+  /// changes. Errors: that of the account of this region where none was read to its end.
   /// Complexity: all of it is held, and sorted.
   template <class Order>
     requires orders_items<Order, item_type>
@@ -159,8 +160,14 @@ class united_regions {
     auto const one_of_each = united_by(ascending(&named_item::name), &named_item::name, later{});
     std::vector<std::vector<named_item>> runs;
     for (part& one : parts) runs.push_back(std::move(one.items));
-    for (named_item const& one : merge(runs, one_of_each)) made.items.push_back(one.item);
-    std::stable_sort(made.items.begin(), made.items.end(), order);
+    std::vector<named_item> found;
+    for (named_item const& one : merge(runs, one_of_each)) found.push_back(one);
+    std::sort(found.begin(), found.end(), [&](named_item const& a, named_item const& b) {
+      if (order(a.item, b.item)) return true;
+      return !order(b.item, a.item) && a.name < b.name;
+    });
+    made.items.reserve(found.size());
+    for (named_item& one : found) made.items.push_back(std::move(one.item));
     co_return made;
   }
 
@@ -232,6 +239,8 @@ class united_regions {
     request.scope = std::move(scope);
     feed<source_type> changes{sources_[account], std::move(request)};
     auto pages = changes.stream();
+    // What was written while it was read is told twice, the later version behind the other.
+    std::map<std::string, item_type> latest;
     while (auto* const page = co_await pages.next_page()) {
       if (!*page) {
         made.why = page->error();
@@ -239,18 +248,10 @@ class united_regions {
         break;
       }
       for (item_type const& one : (*page)->items)
-        if (one.item) made.items.push_back({name_of(one), one});
+        if (one.item) latest.insert_or_assign(name_of(one), one);
     }
-    // What was written while it was read is told twice, the later version behind the other.
-    auto const by_name = [](named_item const& a, named_item const& b) { return a.name < b.name; };
-    std::stable_sort(made.items.begin(), made.items.end(), by_name);
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < made.items.size(); ++i) {
-      if (kept != 0 && made.items[kept - 1].name == made.items[i].name) --kept;
-      if (kept != i) made.items[kept] = std::move(made.items[i]);
-      ++kept;
-    }
-    made.items.erase(made.items.begin() + static_cast<std::ptrdiff_t>(kept), made.items.end());
+    made.items.reserve(latest.size());
+    for (auto& [name, item] : latest) made.items.push_back({name, std::move(item)});
     co_return made;
   }
 
