@@ -585,6 +585,10 @@ TEST_CASE("only the service's own word says that a write was not taken") {
     CHECK(w.in.to.asked.size() == 1);
   }
   CHECK(w.read("a").version == version);
+  w.in.to.instead.push_back(door::status(503));
+  CHECK(code_of(w.leases.remove("a", version, {})) == errc::service_failed);
+  w.in.to.instead.push_back(door::status(503));
+  CHECK(code_of(w.leases.create("b", "x", {})) == errc::service_failed);
   // A partition that moves has not begun.
   CHECK(told(door::status(410, 1007)) == std::nullopt);
   CHECK(w.in.to.asked.size() == 2);
@@ -801,6 +805,23 @@ TEST_CASE("a record that comes on two pages is listed once") {
   REQUIRE(all.size() == 2);
   CHECK(all[0] == stored_record{"a", "x", "3"});
   CHECK(all[1].id == "b");
+}
+
+TEST_CASE("partitions that were split are not walked through") {
+  world w;
+  std::vector<std::string> walked;
+  w.in.to.before = [&](request const& what) -> instead_of_an_answer {
+    if (what.target.ends_with("/pkranges"))
+      return instead(answered(
+          200,
+          R"({"PartitionKeyRanges":[{"id":"0","minInclusive":"","maxExclusive":"FF","parents":[]},)"
+          R"({"id":"1","minInclusive":"","maxExclusive":"20","parents":["0"]},)"
+          R"({"id":"2","minInclusive":"20","maxExclusive":"FF","parents":["0"]}],"_count":3})"));
+    walked.emplace_back(what.headers.find("x-ms-documentdb-partitionkeyrangeid").value_or("none"));
+    return instead(answered(200, R"({"Documents":[],"_count":0})"));
+  };
+  CHECK(w.list().empty());
+  CHECK(walked == std::vector<std::string>{"1", "2"});
 }
 
 TEST_CASE("a list of partitions that cannot be read is a container of one") {

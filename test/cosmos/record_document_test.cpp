@@ -237,6 +237,8 @@ TEST_CASE("it shows when a processor of the SDKs has written a lease") {
   CHECK_FALSE(other["properties"].contains("keyspan_check"));
   other["Owner"] = "host 4";
   CHECK(read(other).is_foreign);
+  other["Owner"] = 5;
+  CHECK(read(other).is_foreign);
   other["Owner"] = "";
   other["ContinuationToken"] = "";
   CHECK_FALSE(read(other).is_foreign);
