@@ -258,7 +258,7 @@ TEST_CASE("a body that is no account's moves nothing") {
 
 TEST_CASE("an account is given some time to say its regions") {
   account a;
-  CHECK(test::promise_broken_by([&] { return a.opened({.look_patience = 0s}).get(); }) ==
+  CHECK(test::promise_broken_by([&] { return a.opened({.look_patience = 0s}) != nullptr; }) ==
         "an answer takes some time");
 }
 

@@ -4,7 +4,6 @@
 
 #include <keyspan/async/clock.hpp>
 #include <keyspan/async/task.hpp>
-#include <keyspan/core/error.hpp>
 #include <keyspan/core/json.hpp>
 #include <keyspan/core/result.hpp>
 #include <keyspan/cosmos/credential.hpp>
@@ -26,7 +25,6 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -34,6 +32,7 @@
 
 namespace keyspan::cosmos {
 
+/// How an account is talked to.
 struct account_options {
   /// How patient requests are. The seed is that of their jitter.
   retry_policy retries{};

@@ -34,7 +34,6 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -51,6 +50,7 @@ concept dials_an_endpoint = requires(D& dial, service_endpoint const& to) {
   requires transport<std::remove_reference_t<decltype(*dial(to))>>;
 };
 
+/// How an account in several regions is talked to.
 struct regional_options {
   /// Which regions are asked first.
   region_preferences like{};

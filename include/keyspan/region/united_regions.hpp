@@ -6,7 +6,6 @@
 //   account 2  (no answer)  --'
 #pragma once
 
-#include <keyspan/async/awaitable.hpp>
 #include <keyspan/async/clock.hpp>
 #include <keyspan/async/task.hpp>
 #include <keyspan/async/when_all.hpp>
@@ -37,7 +36,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
