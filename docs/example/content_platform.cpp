@@ -40,8 +40,8 @@ constexpr std::string_view usage =
 Without endpoints the regions are west, europe and asia, in memory. --cut cuts one of them off in
 the middle, and joins it again.
 
-With endpoints each is an account that is written in that region. Their key is in the environment
-variable COSMOS_KEY, or one of an account alone in COSMOS_KEY_REGION, in capitals.
+With endpoints each is an account that is written in that region, such as "West US". Their key is in
+the environment variable COSMOS_KEY, or that of one account in COSMOS_KEY_WEST_US.
 
 Exit status: 2 where the usage is wrong, 1 where something is not as it should be.
 )";
@@ -132,7 +132,10 @@ int tell(World& world, content::story_options const& how) {
 
 std::optional<std::string> key_of(std::string_view region) {
   std::string name{"COSMOS_KEY_"};
-  for (char const c : region) name.push_back(c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c);
+  for (char const c : region) {
+    bool const is_small = c >= 'a' && c <= 'z';
+    name.push_back(is_small ? static_cast<char>(c - 'a' + 'A') : c == ' ' ? '_' : c);
+  }
   if (char const* const own = std::getenv(name.c_str())) return own;
   if (char const* const all = std::getenv("COSMOS_KEY")) return all;
   return std::nullopt;

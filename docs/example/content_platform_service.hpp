@@ -1,5 +1,6 @@
 // docs/example/content_platform_service.hpp — the regions of the content platform in accounts of
-// Azure Cosmos DB, one for each, over libcurl.
+// Azure Cosmos DB, one for each, over libcurl. What runs in a region asks every account there, if
+// the account has it, and writes to the one that is written there.
 #pragma once
 
 #include "content_platform.hpp"
@@ -11,10 +12,10 @@
 #include <keyspan/core/error.hpp>
 #include <keyspan/core/result.hpp>
 #include <keyspan/cosmos/address.hpp>
-#include <keyspan/cosmos/cosmos_account.hpp>
 #include <keyspan/cosmos/cosmos_container.hpp>
 #include <keyspan/cosmos/cosmos_lease_store.hpp>
 #include <keyspan/cosmos/credential.hpp>
+#include <keyspan/cosmos/regional_account.hpp>
 #include <keyspan/cosmos/service_request.hpp>
 #include <keyspan/key/container_definition.hpp>
 #include <keyspan/region/regional_layout.hpp>
@@ -53,7 +54,9 @@ class service_world {
   service_world(keyspan::regional_layout layout, std::vector<service_place> places,
                 std::string database)
       : layout_{std::move(layout)}, database_{std::move(database)} {
-    for (service_place& one : places) accounts_.emplace_back(loop_, std::move(one));
+    for (std::size_t here = 0; here < layout_.size(); ++here)
+      for (service_place const& one : places)
+        accounts_.emplace_back(connecting{&loop_}, loop_, one.endpoint, one.who, nearest(here));
   }
   service_world(service_world const&) = delete;
   service_world& operator=(service_world const&) = delete;
@@ -93,21 +96,30 @@ class service_world {
   }
 
  private:
-  using cosmos_account = keyspan::cosmos::cosmos_account<keyspan::curl_transport, clock_type>;
-
-  struct reached_account {
-    reached_account(clock_type& loop, service_place place)
-        : wire{loop, std::move(place.endpoint)},
-          account{wire, loop, std::move(place.who), {.retries = impatient()}} {}
-
-    // Somebody waits for it, and there are others to be asked.
-    static keyspan::retry_policy impatient() {
-      return {.most_attempts = 4, .budget = std::chrono::seconds{2}};
+  // [region: account]
+  struct connecting {
+    std::unique_ptr<keyspan::curl_transport> operator()(keyspan::service_endpoint const& to) const {
+      keyspan::curl_options const how{.connect_timeout = std::chrono::seconds{1}};
+      return std::make_unique<keyspan::curl_transport>(*loop, to, how);
     }
-
-    keyspan::curl_transport wire;
-    cosmos_account account;
+    keyspan::curl_loop* loop;
   };
+  using regional_account = keyspan::cosmos::regional_account<connecting, clock_type>;
+
+  // Reads go to the region where the program is. Somebody waits, so it gives up soon.
+  keyspan::cosmos::regional_options nearest(std::size_t here) const {
+    keyspan::cosmos::regional_options made;
+    made.like = layout_.preferences_in(here);
+    made.policy.budget = std::chrono::seconds{2};
+    made.policy.most_unavailable = 4;
+    made.look_patience = std::chrono::seconds{1};
+    return made;
+  }
+  // [end: account]
+  regional_account& account_in(std::size_t here, std::size_t number) {
+    return accounts_.at(here * layout_.size() + number);
+  }
+
   // The containers of one account, as one region has opened them.
   struct opened_account {
     service_container<subscription> subscriptions;
@@ -117,15 +129,15 @@ class service_world {
   };
 
   keyspan::task<keyspan::result<void>> opened() {
-    for (reached_account& one : accounts_) {
-      auto making = make_all(one.account);
+    for (std::size_t i = 0; i < layout_.size(); ++i) {
+      auto making = make_all(account_in(i, i));
       auto const made = co_await std::move(making);
       if (!made) co_return made;
     }
     for (std::size_t here = 0; here < layout_.size(); ++here) {
       views_.emplace_back();
-      for (reached_account& one : accounts_) {
-        auto opening = open_in(one.account);
+      for (std::size_t i = 0; i < layout_.size(); ++i) {
+        auto opening = open_in(account_in(here, i));
         auto const done = co_await std::move(opening);
         if (!done) co_return done;
         opened_account& all = opened_.back();
@@ -138,7 +150,7 @@ class service_world {
       keyspan::cosmos::lease_store_options const readable{
           .scheme = deployed_.back().local_articles().scheme()};
       auto opening =
-          store_type::open(accounts_[here].account, database_, std::string{"leases"}, readable);
+          store_type::open(account_in(here, here), database_, std::string{"leases"}, readable);
       auto const leases = co_await std::move(opening);
       if (!leases) co_return keyspan::unexpected{leases.error()};
       leases_.push_back(*leases);
@@ -146,7 +158,7 @@ class service_world {
     co_return keyspan::result<void>{};
   }
 
-  keyspan::task<keyspan::result<void>> make_all(cosmos_account& account) {
+  keyspan::task<keyspan::result<void>> make_all(regional_account& account) {
     auto asking = account.ask(keyspan::cosmos::create_database(database_));
     auto const made = co_await std::move(asking);
     if (!made && made.error().code != keyspan::errc::already_exists)
@@ -168,7 +180,7 @@ class service_world {
     co_return keyspan::result<void>{};
   }
 
-  keyspan::task<keyspan::result<void>> open_in(cosmos_account& account) {
+  keyspan::task<keyspan::result<void>> open_in(regional_account& account) {
     auto subscriptions = account.open<subscription>(database_, std::string{"subscriptions"});
     auto const first = co_await std::move(subscriptions);
     if (!first) co_return keyspan::unexpected{first.error()};
@@ -188,7 +200,7 @@ class service_world {
   keyspan::curl_loop loop_{};
   keyspan::regional_layout layout_;
   std::string database_;
-  std::deque<reached_account> accounts_{};
+  std::deque<regional_account> accounts_{};  // of the first region, of the second …
   std::deque<opened_account> opened_{};
   std::deque<std::vector<account_view<service_container>>> views_{};
   std::deque<access> deployed_{};
