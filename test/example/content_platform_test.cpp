@@ -157,7 +157,7 @@ TEST_CASE("three accounts over HTTP are read as one, and again by who starts ane
 }
 
 TEST_CASE(
-    "a server that is killed is reported as long as it is down, and nothing acknowledged is lost") {
+    "a server that is killed is reported while it is down, and nothing acknowledged is lost") {
   servers all;
   test::program platform{all.words({"--rounds", "30", "--round-ms", "100"})};
   platform.lines(2);  // subscriptions, and ten rounds
