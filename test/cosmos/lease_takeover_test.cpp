@@ -74,7 +74,7 @@ using keyspan::cosmos::takeover_outcome;
 using nlohmann::json;
 using test::review;
 
-constexpr std::string_view prefix = "shopcontoso.documents.azure.com_AbCdAA==_AbCdAOkLmNo=";
+constexpr std::string_view prefix = "shopcontoso.documents.azure.com_njd5sQ==_njd5sTxu82I=";
 
 // Whoever waits makes the time pass, here and in the service, and what happens meanwhile happen.
 struct passing_clock {
@@ -147,6 +147,8 @@ struct world {
     auto opened = sync_wait(in.open<review>("shop", "reviews"));
     if (!opened) FAIL(opened.error().to_text().view());
     reviews.emplace(*std::move(opened));
+    // The service gives the same names each time.
+    REQUIRE(prefix.ends_with("_" + reviews->container()));
   }
 
   wall_time wall() const {
@@ -352,11 +354,13 @@ struct world {
     return *std::move(opened);
   }
   // What a host that runs for a while handles, how often each.
-  std::map<std::string, int> handled_by_a_host(std::function<void()> meanwhile = {}) {
+  std::map<std::string, int> handled_by_a_host(std::function<void()> meanwhile = {},
+                                               instant::duration holds = 60s) {
     auto over = store();
     handler what;
     keyspan::processor_options<keyspan::any_token> options;
     options.host_name = "ada";
+    options.lease_expiration_interval = holds;
     options.start = from_beginning;  // what was lost would be seen again
     options.on_event = [&](keyspan::processor_event const& event) {
       if (event.kind == keyspan::processor_event_kind::leases_made) FAIL("leases were made anew");
@@ -676,6 +680,51 @@ TEST_CASE("a takeover that breaks off at any write is gone on with") {
       }
 }
 
+TEST_CASE("a fleet that goes on after a takeover broke off has its positions kept") {
+  for (auto const who : all_writers)
+    for (int n = 2; n < 8; ++n) {
+      INFO(static_cast<int>(who) << " " << n);
+      world at{3};
+      at.write(20);
+      leave_leases(at, who);
+      at.write(10);
+      nth_write failing;
+      failing(at, n, nth_write::what::refused);
+      auto const first = at.take();
+      at.to.before = {};
+      if (first) break;
+      // It knows nothing of what stands in the properties.
+      auto const all = at.partitions();
+      std::size_t of_ours = 0;
+      for (auto const& [token, lease] : at.lease_documents()) {
+        if (lease.property("keyspan_from")) ++of_ours;
+        bool const is_by_range = who == writer::dotnet_3_range || who == writer::java_range;
+        if ((lease.version == lease_version::range) != is_by_range) continue;
+        auto moved = lease;
+        moved.owner = "host-a";
+        for (auto const& one : all) {
+          if (lease.lease_token != one.id &&
+              (!lease.range || lease.range->upper != world::bounds(one)["max"]))
+            continue;
+          moved.continuation = at.read_all(one.range);
+          if (who == writer::java_range)
+            moved.continuation = at.of_java(one, moved.continuation)["ContinuationToken"];
+        }
+        at.put(moved.to_json());
+      }
+      std::size_t const of_theirs = at.lease_documents().size() - of_ours;
+      at.clock.at += 1h;
+      at.write(10);
+      at.taken();
+      auto const handled = at.handled_by_a_host();
+      // Leases by partition that were taken from it are read from where they stood.
+      bool const has_all = of_theirs == 3;
+      if (has_all) CHECK(world::are(handled, 30, 40));
+      for (int i = 30; i < 40; ++i) CHECK(handled.contains("r-" + std::to_string(i)));
+      for (auto const& [id, count] : handled) CHECK((count == 1 && std::stoi(id.substr(2)) >= 20));
+    }
+}
+
 TEST_CASE("of hosts that take over at once one does it, and all find it done") {
   for (auto const who : all_writers)
     for (int n = 1;; ++n) {
@@ -788,7 +837,7 @@ TEST_CASE("what a lease says and cannot be gone on with is refused, and the leas
   auto const rid = at.reviews->container();
   for (auto const& [member, value, why] :
        {row{"version", 7,
-            "unsupported: lease \"...cuments.azure.com_AbCdAA==_AbCdAOkLmNo=..-FF\": member "
+            "unsupported: lease \"...cuments.azure.com_njd5sQ==_njd5sTxu82I=..-FF\": member "
             "\"version\": 0 and 1 are read, this is 7"},
         row{"Mode", "Sometimes", "\": member \"Mode\": it is Sometimes"},
         row{"ContinuationToken", nullptr, "\": it was not read yet: say where from, by start"},
@@ -811,24 +860,30 @@ TEST_CASE("what a lease says and cannot be gone on with is refused, and the leas
   }
   at.erase(lease["id"]);
   at.put(world::of_dotnet_2("44", "\"3\""));
-  CHECK(at.refusal().ends_with("_AbCdAOkLmNo=..44\": no partition has or had the id 44"));
+  CHECK(at.refusal().ends_with("_njd5sTxu82I=..44\": no partition has or had the id 44"));
 }
 
 TEST_CASE("what is no such fleet's is told") {
   world at;
   CHECK(at.refusal() ==
-        "not_found: there is no lease of \"...so.documents.azure.com_AbCdAA==_AbCdAOkLmNo=\" "
+        "not_found: there is no lease of \"...so.documents.azure.com_njd5sQ==_njd5sTxu82I=\" "
         "in the container");
   auto other = json::object();
   other["id"] = "other..0";
   at.put(other);
-  CHECK(at.refusal().ends_with("_AbCdAOkLmNo=\", but of \"other\""));
+  CHECK(at.refusal().ends_with("_njd5sTxu82I=\", but of \"other\""));
   CHECK(at.refusal({}).starts_with("invalid_options: document_prefix is what stands before"));
   auto bad = world::how();
   bad.lease_prefix = "/";
   CHECK(at.refusal(bad).starts_with("invalid_options: "));
   bad = world::how();
   bad.document_prefix = "a/b";
+  CHECK(at.refusal(bad).starts_with("invalid_options: document_prefix"));
+  bad.document_prefix = "shop.documents.azure.com_AbCdAA==_AbCdAOkLmNo=";
+  CHECK(at.refusal(bad) ==
+        "wrong_container: document_prefix is of leases of the container AbCdAOkLmNo=, not of "
+        "njd5sTxu82I=");
+  bad.document_prefix = "/";
   CHECK(at.refusal(bad).starts_with("invalid_options: document_prefix"));
   auto const outcome = sync_wait(keyspan::cosmos::take_over_leases(
       at.in, *container_address::from("shop", "reviews"), *at.reviews, at.clock, world::how()));
@@ -897,8 +952,17 @@ TEST_CASE("feeds of all versions stay such feeds, and are not mixed with others"
     CHECK(one.position.mode == feed_mode::all_versions_and_deletes);
   at.given();
   for (auto const& [token, one] : at.lease_documents()) CHECK(one.mode == "Full-Fidelity Feed");
-  auto lease = world::of_range(all[0], "\"1\"");
+  auto lease = world::of_range(all[0], "");
+  lease["Mode"] = "Full-Fidelity Feed";
   at.put(std::move(lease));
+  at.clock.at += 1h;
+  auto options = world::how();
+  options.start = keyspan::continuation{from_beginning};
+  CHECK(at.refusal(options).ends_with("\": it was not read yet, and all versions begin now"));
+  options.start = keyspan::continuation{from_now};
+  CHECK(at.taken(options).leases == 2);
+  at.given();
+  at.put(world::of_range(all[0], "\"1\""));
   at.clock.at += 1h;
   CHECK(at.refusal().starts_with("unsupported: lease \""));
 }
@@ -919,8 +983,8 @@ TEST_CASE("members that nobody here knows stay in leases that keep their documen
 // ---- the way back ------------------------------------------------------------------------------
 
 // A fleet of ours that was at work, and was stopped.
-void work_and_stop(world& at, std::function<void()> meanwhile = {}) {
-  static_cast<void>(at.handled_by_a_host(std::move(meanwhile)));
+void work_and_stop(world& at, std::function<void()> meanwhile = {}, instant::duration holds = 60s) {
+  static_cast<void>(at.handled_by_a_host(std::move(meanwhile), holds));
 }
 
 TEST_CASE("leases of processors are given back in each form, with the positions they have") {
@@ -1010,7 +1074,7 @@ TEST_CASE("a processor that has died is waited for, and its leases are given bac
   leave_leases(at, writer::dotnet_3_range);
   at.taken();
   std::map<std::string, json> as_it_died;
-  work_and_stop(at, [&] { as_it_died = at.documents(); });
+  work_and_stop(at, [&] { as_it_died = at.documents(); }, 200s);
   // Whoever died leaves it all as it was in the middle of its work.
   for (auto const& [id, one] : as_it_died) at.put(one);
   bool has_member = false;
@@ -1019,7 +1083,7 @@ TEST_CASE("a processor that has died is waited for, and its leases are given bac
   CHECK(has_member);
   at.clock.waits.clear();
   at.given();
-  CHECK(at.clock.waits == std::vector<instant::duration>{62s});
+  CHECK(at.clock.waits == std::vector<instant::duration>{202s});
   for (auto const& [id, one] : at.documents()) CHECK(id.find(".keyspan.") == id.npos);
 }
 
@@ -1104,6 +1168,36 @@ TEST_CASE("giving back that breaks off at any write is gone on with") {
       }
 }
 
+TEST_CASE("partitions that are split while leases are given back by partition are all there") {
+  for (int n = 1;; ++n) {
+    INFO(n);
+    world at;
+    at.write(20);
+    leave_leases(at, writer::dotnet_3);
+    at.taken();
+    at.erase(std::string{prefix} + ".info");
+    nth_write failing;
+    failing(at, n, nth_write::what::refused);
+    auto const first = at.give(world::back_as(lease_form::partition));
+    at.to.before = {};
+    if (first) break;
+    at.control("split/0");
+    at.given(world::back_as(lease_form::partition));
+    std::set<std::string> ids;
+    for (auto const& one : at.partitions()) ids.insert(one.id);
+    std::set<std::string> found;
+    for (auto const& [token, lease] : at.lease_documents()) found.insert(token);
+    // Once all of them were written they are those of before, which that fleet splits by itself.
+    CHECK((found == ids || found == std::set<std::string>{"0", "1"}));
+    CHECK((n > 4 || found == ids));
+    CHECK(at.documents().contains(std::string{prefix} + ".info"));
+    at.clock.at += 1h;
+    at.write(10);
+    at.taken();
+    CHECK(world::are(at.handled_by_a_host(), 20, 30));
+  }
+}
+
 TEST_CASE("of hosts that give back at once one does it, and all find it done") {
   for (auto const form : {lease_form::range, lease_form::partition})
     for (int n = 1;; ++n) {
@@ -1172,7 +1266,7 @@ TEST_CASE("the example of lease_takeover reads as it should") {
   auto const check = [](bool holds) { CHECK(holds); };
   // [region: example]
   // The ids of their leases are this, two dots, and what the lease is of.
-  std::string const theirs = "shopcontoso.documents.azure.com_AbCdAA==_AbCdAOkLmNo=";
+  std::string const theirs = "shopcontoso.documents.azure.com_njd5sQ==_njd5sTxu82I=";
   auto const where = container_address::from("shop", "leases");
 
   takeover_options how{.document_prefix = theirs};

@@ -473,6 +473,13 @@ inline bool is_state(std::string_view text) {
   return size && bytes.starts_with('{');
 }
 
+// The resource id of a container that a prefix of leases ends with; nothing where it is none.
+inline std::string_view container_of(std::string_view prefix) {
+  std::string_view const last = prefix.substr(prefix.rfind('_') + 1);
+  bool const is_id = last.size() == 12 && last.ends_with('=') && last.size() < prefix.size();
+  return is_id ? last : std::string_view{};
+}
+
 inline instant::duration whole_expiry(instant::duration expiry) {
   // The service tells whole seconds: one more for either moment.
   return std::chrono::ceil<std::chrono::seconds>(expiry) + std::chrono::seconds{2};
@@ -500,6 +507,10 @@ class lease_moving {
   // Again and again while another host does the same.
   template <class Once>
   task<result<takeover_outcome>> repeated(Once once) {
+    std::string_view const own{source_.container()};
+    if (auto const named = container_of(places_.prefix()); !named.empty() && named != own)
+      co_return fail(errc::wrong_container, "document_prefix is of leases of the container ",
+                     inline_text<24>{named}, ", not of ", inline_text<24>{own});
     constexpr int most_rounds = 50;
     for (int round = 0;; ++round) {
       auto trying = once();
@@ -979,6 +990,9 @@ class lease_taking : lease_moving<Account, Source, Clock> {
     cursor_type made = position;
     made.parts.clear();
     for (auto const& part : position.parts) {
+      if (position.mode == feed_mode::all_versions_and_deletes && part.from.is_start() &&
+          part.from.start() != start_kind::now)
+        co_return fail(errc::unsupported, "it was not read yet, and all versions begin now");
       if (!part.from.is_start() || part.from.start() != start_kind::now) {
         made.parts.push_back(part);
         continue;
