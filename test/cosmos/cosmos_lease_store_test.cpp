@@ -16,6 +16,9 @@
 #include <keyspan/lease/lease_record.hpp>
 #include <keyspan/lease/lease_store.hpp>
 #include <keyspan/lease/session_id.hpp>
+#include <keyspan/processor/processor.hpp>
+#include <keyspan/processor/processor_event.hpp>
+#include <keyspan/processor/processor_options.hpp>
 #include <keyspan/range/token_range.hpp>
 #include <keyspan/transport/message.hpp>
 
@@ -692,6 +695,24 @@ TEST_CASE("in a container of theirs, leases that were not taken over are told") 
   CHECK(w.list().size() == 2);
   w.put_text(R"({"id":"p=..0","PartitionId":"0","Owner":"their host"})");
   why = error_of(w.leases.list("orders.layout", {}));
+  CHECK(why.code == errc::foreign_lease);
+  CHECK(why.text.view().find("p=..0") != std::string_view::npos);
+}
+
+TEST_CASE("a processor does not begin beside leases that were not taken over") {
+  world w{1, {.document_prefix = "p=", .lease_prefix = "orders."}};
+  w.put_text(R"({"id":"p=..0","PartitionId":"0","Owner":"their host"})");
+  w.in.make("reviews");
+  auto reviews = w.in.open();
+  w.in.clock.at = std::chrono::steady_clock::now();  // by which the service goes
+  keyspan::stop_source stop;
+  keyspan::processor_options<keyspan::any_token> options{.lease_prefix = "orders."};
+  options.on_event = [&](keyspan::processor_event const& event) {
+    if (event.kind == keyspan::processor_event_kind::store_failed) stop.request_stop();
+  };
+  keyspan::processor work{reviews, w.leases, w.in.clock, options};
+  auto const handle = [](auto&) {};
+  auto const why = error_of(work.run(handle, stop.token()));
   CHECK(why.code == errc::foreign_lease);
   CHECK(why.text.view().find("p=..0") != std::string_view::npos);
 }

@@ -818,6 +818,7 @@ class processing final : membership_listener {
       case errc::key_mismatch:
       case errc::wrong_container:
       case errc::scheme_mismatch:
+      case errc::foreign_lease:
         return true;
       default:
         return false;
