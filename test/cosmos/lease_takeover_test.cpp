@@ -300,10 +300,13 @@ struct world {
         keyspan::encode_base64(std::span{bytes.data(), bytes.size()}, std::span{text}).size());
     return text;
   }
+  static std::string upper_of(partition_type const& of) {
+    return std::string{of.range.upper().to_hex().view()};
+  }
   static json bounds(partition_type const& of) {
     auto made = json::object();
     made["min"] = std::string{of.range.lower().to_hex().view()};
-    made["max"] = std::string{of.range.upper().to_hex().view()};
+    made["max"] = upper_of(of);
     return made;
   }
   void put_info() {
@@ -704,7 +707,7 @@ TEST_CASE("a fleet that goes on after a takeover broke off has its positions kep
         moved.owner = "host-a";
         for (auto const& one : all) {
           if (lease.lease_token != one.id &&
-              (!lease.range || lease.range->upper != world::bounds(one)["max"]))
+              (!lease.range || lease.range->upper != world::upper_of(one)))
             continue;
           moved.continuation = at.read_all(one.range);
           if (who == writer::java_range)
@@ -1024,7 +1027,7 @@ TEST_CASE("leases of processors are given back in each form, with the positions 
         auto const behind = at.read_all(one.range);
         for (auto const& [token, lease] : at.lease_documents()) {
           bool const is_of_it = lease.lease_token == one.id ||
-                                (lease.range && lease.range->upper == world::bounds(one)["max"]);
+                                (lease.range && lease.range->upper == world::upper_of(one));
           if (!is_of_it) continue;
           ++partitions_found;
           if (form != lease_form::java_range) CHECK(lease.continuation == behind);
