@@ -26,6 +26,7 @@
 #include <cosmos/account.hpp>
 #include <nlohmann/json.hpp>
 #include <support/check.hpp>
+#include <support/random.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -596,6 +597,88 @@ TEST_CASE("only the service's own word says that a write was not taken") {
   CHECK(told(door::status(410, 1007)) == std::nullopt);
   CHECK(w.in.to.asked.size() == 2);
   CHECK(w.read("a").version != version);
+}
+
+TEST_CASE("whatever becomes of requests, what is said not to have been done was not") {
+  world w;
+  auto plain = w.opened({.reads_are_linearizable = false});
+  test::random draw{20261120};
+  // Done or not, and what is said of it.
+  w.in.to.before = [&](request const& what) -> instead_of_an_answer {
+    if (what.method == "GET" || is_touch(what)) return {};
+    auto const kind = draw.below(24);
+    bool const is_done = kind < 7;
+    if (is_done) static_cast<void>(w.in.to.service.answer(what));
+    switch (kind) {
+      case 0:
+        return instead(answered(503, "<html>"));
+      case 1:
+        return door::status(503);
+      case 2:
+        return door::status(410);
+      case 3:
+        return door::status(408);
+      case 4:
+        return door::status(500);
+      case 5:
+        return instead(errc::outcome_unknown);
+      case 6:
+        return instead(errc::timed_out);
+      case 7:
+        return door::status(429);
+      case 8:
+        return door::status(449);
+      case 9:
+        return door::status(410, 1002);
+      case 10:
+        return instead(answered(503, R"({"code":"ServiceUnavailable"})"));
+      case 11:
+        return instead(errc::not_connected);
+      default:
+        return {};
+    }
+  };
+  auto const now = [&]() -> std::optional<stored_record> {
+    auto seen = sync_wait(plain.read("a", {}));
+    if (!seen) return std::nullopt;
+    return *std::move(seen);
+  };
+  std::size_t done = 0, refused = 0, unknown = 0;
+  std::vector<std::string> versions{"\"none\""};
+  for (int i = 0; i < 1'000; ++i) {
+    auto const before = now();
+    if (before) versions.push_back(before->version);
+    // The one that it has, or an old one.
+    auto const version =
+        versions[versions.size() - 1 - (draw.below(4) == 0 && versions.size() > 1)];
+    std::string const body = std::to_string(i);
+    result<std::string> answer = std::string{};
+    auto const what = draw.below(4);
+    if (what == 0) {
+      answer = sync_wait(w.leases.create("a", body, {}));
+    } else if (what == 1) {
+      auto const gone = sync_wait(w.leases.remove("a", version, {}));
+      if (!gone) answer = keyspan::unexpected{gone.error()};
+    } else {
+      answer = sync_wait(w.leases.replace("a", body, version, {}));
+    }
+    auto const after = now();
+    CAPTURE(i, what, version);
+    if (answer) {
+      ++done;
+      REQUIRE(after.has_value() == (what != 1));
+      if (after) REQUIRE(*after == stored_record{"a", body, *answer});
+    } else if (keyspan::was_not_done(answer.error().code)) {
+      ++refused;
+      INFO(answer.error().to_text().view());
+      REQUIRE(after == before);
+    } else {
+      ++unknown;
+    }
+  }
+  CHECK(done > 100);
+  CHECK(refused > 100);
+  CHECK(unknown > 100);
 }
 
 TEST_CASE("a write whose answer has no etag was done, as far as one knows") {
