@@ -171,7 +171,6 @@ TEST_CASE(
   for (std::string const where : {"west", "europe", "asia"}) {
     CHECK(count("in " + where + ": the account of asia does not answer", seen.out) >= 1);
     CHECK(count("in " + where + ": the account of asia answers again", seen.out) >= 1);
-    CHECK(count("in " + where + ": the account of west does not answer", seen.out) == 0);
   }
   CHECK(count(as_it_should_be, seen.out) == 1);
 }
