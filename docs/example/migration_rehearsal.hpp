@@ -20,7 +20,6 @@
 #include <keyspan/processor/processor_options.hpp>
 #include <keyspan/transport/memory_container.hpp>
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -48,6 +47,10 @@ struct rehearsal_options {
   /// Customers whose orders have the same ids, and come together in one city.
   bool has_collisions = false;
   bool has_splits = true;
+  std::size_t orders = 44;  ///< as many as there are
+  /// At most: between two writes of customers, and for half a step of those who copy.
+  std::chrono::milliseconds between_writes{400};
+  std::chrono::milliseconds half_step{30};
   std::function<void(std::string_view)> on_event{};
   std::function<void(progress const&)> on_progress{};
 };
@@ -93,6 +96,9 @@ class rehearsal {
     mixed = (mixed ^ (mixed >> 27)) * 0x94D0'49BB'1331'11EB;
     return (mixed ^ (mixed >> 31)) % bound;
   }
+  std::chrono::milliseconds up_to(std::chrono::milliseconds most) {
+    return std::chrono::milliseconds{below(static_cast<std::uint64_t>(most.count()))};
+  }
   void tell(std::string_view what) const {
     if (how_.on_event) how_.on_event(what);
   }
@@ -120,28 +126,28 @@ class rehearsal {
     for (int i = 0; i < how_.writes; ++i) {
       write_one(i);
       if (how_.has_splits && i % 97 == 96) split();
-      auto passing = pass(std::chrono::milliseconds{below(400)});
+      auto passing = pass(up_to(how_.between_writes));
       co_await std::move(passing);
     }
     // What nobody can move is put right by people.
     for (std::size_t i = 0; i < cities_lost_.size(); ++i)
-      if (cities_lost_[i]) write_order(i, "bern");
+      if (cities_lost_[i]) write_order(i, "bern", how_.writes);
     tell("the customers have stopped writing");
     finish_.request_stop();
   }
   void write_one(int number) {
-    auto const which = static_cast<std::size_t>(below(cities_lost_.size()));
+    auto const which = static_cast<std::size_t>(below(how_.orders));
     constexpr std::string_view cities[]{"oslo", "rome", "bern", "lima"};
     if (below(10) == 0) {
       cities_lost_[which] = false;
       static_cast<void>(orders_.remove(customer_of(which), id_of(which)));
     } else if (number < how_.writes / 3 && below(15) == 0) {
-      write_order(which, {});
+      write_order(which, {}, number);
     } else {
       write_order(which, cities[below(4)], number);
     }
   }
-  void write_order(std::size_t which, std::string_view city, int number = 0) {
+  void write_order(std::size_t which, std::string_view city, int number) {
     document order{{"id", id_of(which)}, {"customer", customer_of(which)}, {"number", number}};
     if (!city.empty()) order["city"] = city;
     cities_lost_[which] = city.empty();
@@ -174,16 +180,16 @@ class rehearsal {
   // Of what somebody who was held up has written after all.
   task<result<verification>> last_comparison() {
     mover by{orders_, path_of("/customer"), copies_, path_of("/city")};
-    for (;;) {
+    for (int i = 0;; ++i) {
       comparison both{orders_, copies_, by};
       auto comparing = both.run();
       auto found = co_await std::move(comparing);
-      if (!found || found->repaired == 0) co_return found;
+      if (!found || found->repaired == 0 || i == 5) co_return found;
     }
   }
   // Mostly it is quick; some time it is away for longer than it has its leases.
   task<> take_time() {
-    auto passing = pass(below(300) == 0 ? 15s : std::chrono::milliseconds{below(30)});
+    auto passing = pass(below(300) == 0 ? 15s : up_to(how_.half_step));
     co_await std::move(passing);
   }
   // [region: kill]
@@ -235,7 +241,7 @@ class rehearsal {
                     options("copies", 3)};
   keyspan::memory_store<clock_type> store_{clock_};
   keyspan::stop_source finish_{};
-  std::array<bool, 44> cities_lost_{};  // by order: whether it has none
+  std::vector<bool> cities_lost_ = std::vector<bool>(how_.orders);  // of which orders
   int killed_ = 0;
   int lives_ = 0;
 };
