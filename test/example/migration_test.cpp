@@ -194,6 +194,54 @@ TEST_CASE("a version of before makes no copy, and takes the one away that it had
   CHECK(copies() == 0);
 }
 
+TEST_CASE("a change of a document that has a copy is copied at once") {
+  pair_of_containers all;
+  all.write("oslo", 1);
+  all.settle();
+  all.write("oslo", 2);
+  for (auto const& change : keyspan::feed{all.orders})
+    CHECK(keyspan::sync_wait(all.other.handle(change, true)));
+  CHECK(all.number_in_oslo() == 2);
+}
+
+TEST_CASE("a comparison finds what is missing, other, and too much") {
+  pair_of_containers all;
+  auto const order = [](std::string_view id, std::string_view customer, std::string_view city) {
+    return document{{"id", id}, {"customer", customer}, {"city", city}};
+  };
+  auto const compared = [&] {
+    moving::comparison both{all.orders, all.copies, all.other};
+    auto const found = keyspan::sync_wait(both.run());
+    REQUIRE(found);
+    return *found;
+  };
+  for (auto const* const id : {"same", "missing", "other", "moved"})
+    REQUIRE(all.orders.upsert(order(id, "c", "oslo")).value.has_value());
+  REQUIRE(all.orders.upsert(order("claimed", "c", "rome")).value.has_value());
+  REQUIRE(all.orders.upsert(order("claimed", "d", "rome")).value.has_value());
+  auto other = order("other", "c", "oslo");
+  other["more"] = 1;
+  for (auto const& copy : {order("same", "c", "oslo"), other, order("moved", "c", "rome"),
+                           order("gone", "c", "oslo"), order("claimed", "d", "rome")})
+    REQUIRE(all.copies.upsert(copy).value.has_value());
+  auto const first = compared();
+  CHECK(first.documents == 6);
+  CHECK(first.copies == 5);
+  CHECK(first.repaired == 5);  // two of them one that was moved
+  CHECK(first.collided.size() == 1);
+  CHECK(first.collided.contains("[\"c\"] claimed"));
+  CHECK_FALSE(first.is_same());
+  auto const second = compared();
+  CHECK(second.repaired == 0);
+  CHECK_FALSE(second.is_same());
+  CHECK(second.collided == first.collided);
+  REQUIRE(all.orders.remove("c", "claimed").value.has_value());
+  auto const third = compared();
+  CHECK(third.is_same());
+  CHECK(third.documents == 5);
+  CHECK(third.source_sum == third.target_sum);
+}
+
 TEST_CASE("an outage is no fault of a document") {
   pair_of_containers all;
   moving::life over{.steps = 0};
