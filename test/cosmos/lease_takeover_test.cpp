@@ -951,7 +951,8 @@ TEST_CASE("feeds of all versions stay such feeds, and are not mixed with others"
   at.taken();
   auto over = at.store();
   keyspan::lease_control control{*at.reviews, over};
-  for (auto const& one : sync_wait(control.list()).value())
+  auto const all_leases = sync_wait(control.list()).value();
+  for (auto const& one : all_leases)
     CHECK(one.position.mode == feed_mode::all_versions_and_deletes);
   at.given();
   for (auto const& [token, one] : at.lease_documents()) CHECK(one.mode == "Full-Fidelity Feed");
@@ -1040,7 +1041,8 @@ TEST_CASE("leases of processors are given back in each form, with the positions 
       // A sink that goes by epochs has seen those of before.
       auto over = at.store();
       keyspan::lease_control control{*at.reviews, over};
-      for (auto const& one : sync_wait(control.list()).value()) CHECK(one.facts.epoch > 0);
+      auto const all_leases = sync_wait(control.list()).value();
+      for (auto const& one : all_leases) CHECK(one.facts.epoch > 0);
       CHECK(world::are(at.handled_by_a_host(), 30, 40));
     }
 }
