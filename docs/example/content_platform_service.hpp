@@ -112,7 +112,7 @@ class service_world {
     made.like = layout_.preferences_in(here);
     made.policy.budget = std::chrono::seconds{2};
     made.policy.most_unavailable = 4;
-    made.look_patience = std::chrono::seconds{1};
+    made.policy.look_within = std::chrono::seconds{1};
     return made;
   }
   // [end: account]

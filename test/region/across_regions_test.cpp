@@ -22,6 +22,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -91,18 +92,34 @@ struct world {
     made.headers.add("x-ms-request-charge", "2");
     return made;
   }
+  keyspan::task<result<response>> attempted(service_region of,
+                                            std::optional<instant::duration> patience) {
+    if (silent.contains(of.endpoint.host)) {
+      asked += (asked.empty() ? "" : " ") + of.name + "...";
+      auto waiting = keyspan::wait_for(clock, patience.value_or(9s));
+      static_cast<void>(co_await std::move(waiting));
+      co_return keyspan::fail(errc::timed_out, "no answer");
+    }
+    co_return answer_of(of);
+  }
+  keyspan::task<result<account_regions>> looked(service_endpoint where, instant until) {
+    ++looks;
+    looked_at = where.host;
+    if (silent.contains(where.host)) {
+      auto waiting = clock.wait_until(until);
+      static_cast<void>(co_await std::move(waiting));
+      co_return keyspan::fail(errc::timed_out, "no answer");
+    }
+    if (down.contains(where.host)) co_return keyspan::fail(errc::not_connected, "nobody listens");
+    co_return account;
+  }
   result<response> send(keyspan::regional_request what) {
-    auto const ask = [this](service_region const& of, bool many) {
-      was_many = many;
-      return keyspan::ready<result<response>>{answer_of(of)};
+    auto const ask = [this](service_region const& of, keyspan::region_attempt const& within) {
+      was_many = within.writes_in_many;
+      return attempted(of, within.patience);
     };
-    auto const look = [this](service_endpoint const& where) {
-      ++looks;
-      looked_at = where.host;
-      if (down.contains(where.host))
-        return keyspan::ready<result<account_regions>>{
-            keyspan::fail(errc::not_connected, "nobody listens")};
-      return keyspan::ready<result<account_regions>>{account};
+    auto const look = [this](service_endpoint const& where, instant until) {
+      return looked(where, until);
     };
     auto sending =
         keyspan::send_across(directory, clock, std::move(what), ask, look, judge{}, &hook);
@@ -118,7 +135,7 @@ struct world {
   account_regions account{regions({"west"}), regions({"west", "north", "east"})};
   region_directory directory;
   std::map<std::string, std::deque<std::uint32_t>> script{};
-  std::map<std::string, bool> down{};
+  std::set<std::string> down{}, silent{};
   std::string asked{};
   int looks = 0;
   std::string looked_at{};
@@ -224,7 +241,7 @@ TEST_CASE("a write that may have been done is not sent to another region") {
 
 TEST_CASE("an account whose own address is silent is asked at those of its regions") {
   world w{{.preferred = {"north"}}};
-  w.down["account.example.com"] = true;
+  w.down.insert("account.example.com");
   CHECK(w.read());
   CHECK(w.asked == "north");
   CHECK(w.looks == 2);
@@ -233,7 +250,7 @@ TEST_CASE("an account whose own address is silent is asked at those of its regio
 
 TEST_CASE("an account that says nothing of its regions is asked at its address") {
   world w;
-  w.down["account.example.com"] = true;
+  w.down.insert("account.example.com");
   CHECK(w.read());
   CHECK(w.write());
   CHECK(w.asked == "account account");
@@ -271,7 +288,7 @@ TEST_CASE("an error says how many attempts there were, and what they cost") {
   auto const answer = w.read();
   REQUIRE_FALSE(answer);
   CHECK(answer.error().code == errc::not_connected);
-  CHECK(answer.error().wire.attempts == 11);
+  CHECK(answer.error().wire.attempts == 10);
   CHECK(answer.error().wire.charge == 2);
 }
 
@@ -288,8 +305,10 @@ TEST_CASE("the example of across_regions reads as it should") {
     return keyspan::ready<result<account_regions>>{w.account};
   };
   // [region: example]
-  auto const ask = [&](service_region const& of, bool) { return ask_there(of); };
-  auto const look = [&](service_endpoint const& at) { return ask_account(at); };
+  auto const ask = [&](service_region const& of, keyspan::region_attempt const&) {
+    return ask_there(of);
+  };
+  auto const look = [&](service_endpoint const& at, instant) { return ask_account(at); };
   keyspan::regional_request what{.use = region_use::read, .kind = request_kind::read};
   auto sending =
       keyspan::send_across(directory, clock, what, ask, look, keyspan::http_errors{}, nullptr);
@@ -298,6 +317,71 @@ TEST_CASE("the example of across_regions reads as it should") {
   // [end: example]
   CHECK(answer->status == 200);
   CHECK(w.asked == "north east");
+}
+
+TEST_CASE("each region is tried before any is tried again, whatever the troubles are") {
+  world w{{.preferred = {"north", "east", "west"}}};
+  w.says("north", {503'0000});
+  w.says("east", {0});
+  CHECK(w.read());
+  CHECK(w.asked == "north east west");
+  CHECK(w.clock.now() == instant{});
+  w.asked.clear();
+  w.says("north", {0});
+  w.says("west", {503'0000});
+  w.says("east", {0});
+  CHECK(w.read());
+  CHECK(w.asked == "north west east west");
+  CHECK(w.clock.now() == instant{} + 10ms);
+}
+
+TEST_CASE("a region that is silent is given up after a while, and asked last from then on") {
+  world w{{.preferred = {"north", "east"}}};
+  w.silent = {"north.example.com"};
+  CHECK(w.read());
+  CHECK(w.clock.now() == instant{} + 5s);
+  CHECK(w.read());
+  CHECK(w.asked == "north... east east");
+  CHECK(w.clock.now() == instant{} + 5s);
+}
+
+TEST_CASE("a read with little time leaves half of it to the next region") {
+  world w{{.preferred = {"north", "east", "west"}}};
+  CHECK(w.read());
+  w.silent = {"north.example.com", "east.example.com"};
+  CHECK(w.send({.deadline = instant{} + 2s}));
+  CHECK(w.asked == "north north... east... west");
+  CHECK(w.clock.now() == instant{} + 1500ms);
+}
+
+TEST_CASE("a write that must not be done twice is given all of its time") {
+  world w{{.preferred = {"north", "west"}, .writes_everywhere = true}};
+  w.account = {regions({"west", "north"}), regions({"west", "north"}), true};
+  CHECK(w.read());
+  w.silent = {"north.example.com"};
+  auto const answer =
+      w.send({.use = region_use::write, .kind = request_kind::write, .deadline = instant{} + 9s});
+  CHECK(answer.error().code == errc::timed_out);
+  CHECK(w.asked == "north north...");
+  CHECK(w.clock.now() == instant{} + 9s);
+}
+
+TEST_CASE("an account whose own address is silent is asked elsewhere, in time") {
+  world w{{.preferred = {"north"}}};
+  w.silent = {"account.example.com"};
+  CHECK(w.send({.deadline = instant{} + 2s}));
+  CHECK(w.asked == "north");
+  CHECK(w.looked_at == "account-north.example.com");
+  CHECK(w.clock.now() == instant{} + 1s);
+}
+
+TEST_CASE("who has no time to look does not keep others from it") {
+  world w{{.preferred = {"north"}}};
+  w.silent = {"account.example.com", "account-north.example.com"};
+  static_cast<void>(w.send({.deadline = instant{} + 1ms}));
+  w.silent.clear();
+  CHECK(w.read());
+  CHECK(w.directory.known().readable.size() == 3);
 }
 
 }  // namespace

@@ -122,6 +122,13 @@ TEST_CASE("documents are written in many regions where the account says so") {
   CHECK(all.writes_in_many());
 }
 
+TEST_CASE("a turn that was given up is the next one's at once") {
+  region_directory all{given};
+  REQUIRE(all.turn(after(0s)));
+  all.give_up();
+  CHECK(all.turn(after(0s)));
+}
+
 TEST_CASE("a turn that nobody has cannot be ended") {
   region_directory all{given};
   CHECK(test::promise_broken_by([&] {

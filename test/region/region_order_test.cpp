@@ -20,7 +20,6 @@ namespace {
 using keyspan::account_regions;
 using keyspan::instant;
 using keyspan::region_marks;
-using keyspan::region_of_attempt;
 using keyspan::region_preferences;
 using keyspan::region_use;
 using keyspan::regions_for;
@@ -151,7 +150,7 @@ TEST_CASE("regions are asked in the order that the rules say") {
        .marked = {"north"},
        .reads = "west, east, north",
        .writes = "west, east, north",
-       .administers = "west, north, east"},
+       .administers = "west, north"},
       {.rule = "several write, no preference: the account's order, marks behind",
        .writable = three,
        .readable = three,
@@ -160,7 +159,7 @@ TEST_CASE("regions are asked in the order that the rules say") {
        .marked = {"west"},
        .reads = "north, east, west",
        .writes = "north, east, west",
-       .administers = "west, north, east"},
+       .administers = "west, north"},
       {.rule = "the address of a region was given, and no preference: that one alone",
        .writable = west,
        .readable = three,
@@ -182,6 +181,14 @@ TEST_CASE("regions are asked in the order that the rules say") {
        .readable = three,
        .like = {.preferred = {"east", "north"}, .excluded = {"East"}},
        .reads = "north",
+       .writes = "west",
+       .administers = "west"},
+      {.rule = "the address of a region was given, and it is excluded: the others",
+       .writable = west,
+       .readable = three,
+       .like = {.excluded = {"north"}},
+       .endpoint = endpoint_of("north"),
+       .reads = "west, east",
        .writes = "west",
        .administers = "west"},
       {.rule = "excluded without preferences",
@@ -243,23 +250,15 @@ TEST_CASE("a mark counts until its end, and for its use alone") {
   CHECK(order(region_use::write, instant{}) == "west, north");
 }
 
-TEST_CASE("repetitions go round, and those of bound writes go between two regions") {
-  auto const three = regions({"west", "north", "east"});
-  auto const asked = [&](std::vector<service_region> const& order, region_use use, bool many) {
-    std::string text;
-    for (std::size_t i = 0; i < 5; ++i)
-      text += region_of_attempt(order, use, many, i).name.substr(0, 1);
-    return text;
-  };
-  CHECK(asked(three, region_use::read, false) == "wnewn");
-  CHECK(asked(three, region_use::write, true) == "wnewn");
-  CHECK(asked(three, region_use::write, false) == "wnwnw");
-  CHECK(asked(three, region_use::administer, true) == "wnwnw");
-  CHECK(asked(regions({"west"}), region_use::administer, false) == "wwwww");
-  CHECK(asked(regions({"west"}), region_use::read, false) == "wwwww");
-  CHECK(test::promise_broken_by([] {
-          return &region_of_attempt({}, region_use::read, false, 0);
-        }) == "there is always a region to ask");
+TEST_CASE("a region is tried once in a round") {
+  auto const two = regions({"west", "north"});
+  std::vector<service_endpoint> tried;
+  CHECK(keyspan::untried_region(two, tried)->name == "west");
+  tried.push_back(endpoint_of("west"));
+  CHECK(keyspan::untried_region(two, tried)->name == "north");
+  tried.push_back(endpoint_of("north"));
+  CHECK(keyspan::untried_region(two, tried) == nullptr);
+  CHECK(keyspan::untried_region({}, tried) == nullptr);
 }
 
 TEST_CASE("documents are written in many regions where account and caller agree on it") {

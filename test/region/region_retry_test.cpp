@@ -22,6 +22,7 @@ using keyspan::errc;
 using keyspan::error;
 using keyspan::failed_in_region;
 using keyspan::instant;
+using keyspan::region_place;
 using keyspan::region_policy;
 using keyspan::region_step;
 using keyspan::region_trouble;
@@ -116,12 +117,12 @@ constexpr bool an_error_is_repeated_at_its_endpoint_or_in_another_region_and_not
 CHECK_BOTH(an_error_is_repeated_at_its_endpoint_or_in_another_region_and_not_by_both);
 
 constexpr failed_in_region failed(region_trouble trouble, region_use use, int alike,
-                                  std::size_t regions = 3, bool in_many = false) {
+                                  std::size_t untried = 2, bool in_many = false) {
   failed_in_region made;
   made.trouble = trouble;
   made.use = use;
   made.alike = alike;
-  made.regions = regions;
+  made.untried = untried;
   made.writes_in_many = in_many;
   return made;
 }
@@ -130,105 +131,86 @@ constexpr region_policy policy{};
 constexpr bool a_region_that_takes_no_writes_is_marked_and_the_account_read_anew() {
   using enum region_trouble;
   auto next = step_after(policy, failed(not_writable, region_use::write, 1));
-  check(next == region_step{.goes_on = true, .number = 1, .marks_writes = true, .refreshes = true});
+  check(next ==
+        region_step{
+            .goes_on = true, .place = region_place::next, .marks_writes = true, .refreshes = true});
   // A second from then on, 120 times in all.
   next = step_after(policy, failed(not_writable, region_use::write, 2));
-  check(next.goes_on && next.wait == 1s && next.number == 2);
+  check(next.goes_on && next.wait == 1s && next.place == region_place::next);
   check(step_after(policy, failed(not_writable, region_use::administer, 119)).goes_on);
   check(!step_after(policy, failed(not_writable, region_use::administer, 120)).goes_on);
-  // Where several take them, the one that is marked is asked last.
-  next = step_after(policy, failed(not_writable, region_use::write, 1, 3, true));
-  check(next.goes_on && next.number == 0 && next.marks_writes && next.refreshes);
+  check(step_after(policy, failed(not_writable, region_use::write, 1, 0)).goes_on);
   return true;
 }
 CHECK_BOTH(a_region_that_takes_no_writes_is_marked_and_the_account_read_anew);
 
 constexpr bool a_region_that_is_none_of_the_account_is_marked_for_what_was_asked() {
   using enum region_trouble;
-  auto next = step_after(policy, failed(not_there, region_use::read, 1));
-  check(next == region_step{.goes_on = true, .marks_reads = true, .refreshes = true});
-  check(step_after(policy, failed(not_there, region_use::read, 2)).goes_on);
-  check(!step_after(policy, failed(not_there, region_use::read, 3)).goes_on);
-  next = step_after(policy, failed(not_there, region_use::write, 1, 3, true));
-  check(next == region_step{.goes_on = true, .marks_writes = true, .refreshes = true});
+  auto next = step_after(policy, failed(not_there, region_use::read, 1, 2));
+  check(next ==
+        region_step{
+            .goes_on = true, .place = region_place::next, .marks_reads = true, .refreshes = true});
+  check(step_after(policy, failed(not_there, region_use::read, 2, 1)).goes_on);
+  check(!step_after(policy, failed(not_there, region_use::read, 3, 0)).goes_on);
+  next = step_after(policy, failed(not_there, region_use::write, 1, 2, true));
+  check(next.goes_on && next.marks_writes && !next.marks_reads);
   // Nobody else takes a write that one region takes; the mark and the look are worth it.
-  next = step_after(policy, failed(not_there, region_use::write, 1));
-  check(next == region_step{.marks_writes = true, .refreshes = true});
+  next = step_after(policy, failed(not_there, region_use::write, 1, 1));
+  check(!next.goes_on && next.marks_writes && next.refreshes);
   return true;
 }
 CHECK_BOTH(a_region_that_is_none_of_the_account_is_marked_for_what_was_asked);
 
 constexpr bool what_a_region_has_not_seen_is_read_where_it_is_written() {
   using enum region_trouble;
-  auto next = step_after(policy, failed(behind, region_use::read, 1));
-  check(next == region_step{.goes_on = true, .in_write_region = true});
-  check(step_after(policy, failed(behind, region_use::read, 2)).goes_on);
-  check(!step_after(policy, failed(behind, region_use::read, 3)).goes_on);
+  auto next = step_after(policy, failed(behind, region_use::read, 1, 0));
+  check(next == region_step{.goes_on = true, .place = region_place::write_region});
+  check(step_after(policy, failed(behind, region_use::read, 2, 0)).goes_on);
+  check(!step_after(policy, failed(behind, region_use::read, 3, 2)).goes_on);
   // Where many take writes each one is asked once.
-  for (int alike = 1; alike <= 3; ++alike) {
-    next = step_after(policy, failed(behind, region_use::read, alike, 3, true));
-    check(next.goes_on == (alike < 3));
-    check(next.number == static_cast<std::size_t>(alike) && !next.in_write_region);
-  }
+  next = step_after(policy, failed(behind, region_use::read, 1, 1, true));
+  check(next == region_step{.goes_on = true, .place = region_place::next});
+  check(step_after(policy, failed(behind, region_use::read, 5, 1, true)).goes_on);
+  check(!step_after(policy, failed(behind, region_use::read, 2, 0, true)).goes_on);
   return true;
 }
 CHECK_BOTH(what_a_region_has_not_seen_is_read_where_it_is_written);
 
 constexpr bool a_region_that_cannot_serve_something_yet_is_waited_for_itself() {
   using enum region_trouble;
-  auto one = failed(not_ready, region_use::read, 1);
-  one.number = 2;
   instant::duration const waits[]{100ms, 200ms, 400ms, 800ms, 1s, 1s, 1s, 1s, 1s};
-  for (int i = 0; i < 9; ++i) {
-    one.alike = i + 1;
-    auto const next = step_after(policy, one);
-    check(next == region_step{.goes_on = true, .number = 2, .wait = waits[i]});
-  }
-  one.alike = 10;
-  check(!step_after(policy, one).goes_on);
-  one.alike = 1;
-  one.in_write_region = true;
-  check(step_after(policy, one).in_write_region);
+  for (int i = 0; i < 9; ++i)
+    check(step_after(policy, failed(not_ready, region_use::read, i + 1)) ==
+          region_step{.goes_on = true, .place = region_place::same, .wait = waits[i]});
+  check(!step_after(policy, failed(not_ready, region_use::read, 10)).goes_on);
   return true;
 }
 CHECK_BOTH(a_region_that_cannot_serve_something_yet_is_waited_for_itself);
 
 constexpr bool each_region_is_tried_at_once_and_then_with_growing_waits() {
   using enum region_trouble;
-  instant::duration const waits[]{0ms, 0ms, 10ms, 20ms, 40ms, 80ms, 160ms, 320ms, 640ms};
   for (auto const trouble : {unavailable, unclear, unreachable})
-    for (int i = 0; i < 9; ++i) {
-      auto const next = step_after(policy, failed(trouble, region_use::read, i + 1));
-      check(next.goes_on && next.wait == waits[i]);
-      // What is marked goes behind the others by itself, until all are.
-      std::size_t const wanted =
-          trouble == unreachable && i < 2 ? 0 : static_cast<std::size_t>(i) + 1;
-      check(next.number == wanted);
-      check(next.marks_reads == (trouble == unreachable));
-      check(next.marks_writes == (trouble == unreachable));
-      check(next.refreshes == (trouble == unreachable));
+    for (auto const use : {region_use::read, region_use::write, region_use::administer}) {
+      auto one = failed(trouble, use, 1, 1);
+      bool const marks = trouble == unreachable;
+      check(step_after(policy, one) == region_step{.goes_on = true,
+                                                   .place = region_place::next,
+                                                   .marks_reads = marks,
+                                                   .marks_writes = marks,
+                                                   .refreshes = marks});
+      instant::duration const waits[]{10ms, 20ms, 40ms, 80ms, 160ms, 320ms, 640ms, 1s, 1s};
+      one.untried = 0;
+      for (int i = 0; i < 9; ++i) {
+        one.rounds = i;
+        one.alike = i + 1;
+        check(step_after(policy, one).wait == waits[i]);
+      }
+      one.alike = 10;
+      check(!step_after(policy, one).goes_on);
     }
-  check(!step_after(policy, failed(unavailable, region_use::read, 10)).goes_on);
-  check(!step_after(policy, failed(unreachable, region_use::read, 10)).goes_on);
   return true;
 }
 CHECK_BOTH(each_region_is_tried_at_once_and_then_with_growing_waits);
-
-constexpr bool with_one_region_and_for_bound_writes_every_repetition_waits() {
-  using enum region_trouble;
-  for (auto const& one :
-       {failed(unavailable, region_use::read, 1, 1), failed(unavailable, region_use::write, 1, 3),
-        failed(unreachable, region_use::administer, 1, 3, true)}) {
-    auto two = one;
-    check(step_after(policy, one).wait == 10ms);
-    two.alike = 2;
-    check(step_after(policy, two).wait == 20ms);
-    two.alike = 9;
-    check(step_after(policy, two).wait == 1s);
-  }
-  return true;
-}
-CHECK_BOTH(with_one_region_and_for_bound_writes_every_repetition_waits);
 
 constexpr bool what_another_region_cannot_mend_ends_there() {
   check(step_after(policy, failed(region_trouble::none, region_use::read, 1)) == region_step{});
@@ -252,13 +234,12 @@ constexpr bool waits_are_no_longer_than_the_longest_whatever_is_asked_for() {
                           .most_unavailable = 2'000'000'000,
                           .first_wait = 3s,
                           .longest_wait = 2s};
-  check(step_after(odd, failed(region_trouble::unavailable, region_use::read, 3)).wait == 2s);
-  check(
-      step_after(odd, failed(region_trouble::unavailable, region_use::read, 1'999'999'999)).wait ==
-      2s);
+  auto late = failed(region_trouble::unavailable, region_use::read, 3, 0);
+  check(step_after(odd, late).wait == 2s);
+  late.rounds = 1'999'999'999;
+  check(step_after(odd, late).wait == 2s);
   region_policy const at_once{.most_unavailable = 2'000'000'000, .first_wait = 0s};
-  check(step_after(at_once, failed(region_trouble::unavailable, region_use::read, 1'999'999'999))
-            .wait == 0s);
+  check(step_after(at_once, late).wait == 0s);
   return true;
 }
 CHECK_BOTH(waits_are_no_longer_than_the_longest_whatever_is_asked_for);
@@ -267,14 +248,14 @@ constexpr bool the_example_of_region_retry_reads_as_it_should() {
   // [region: example]
   error why{errc::unavailable};
   why.wire.status = 503;
-  failed_in_region failed{.trouble = trouble_of(why, request_kind::read), .regions = 2};
+  failed_in_region failed{.trouble = trouble_of(why, request_kind::read), .untried = 1};
   region_step next = step_after(region_policy{}, failed);
-  check(next.goes_on && next.number == 1 && next.wait == 0ms);  // the other one, at once
+  check(next.goes_on && next.place == region_place::next && next.wait == 0ms);  // at once
 
   failed.alike = 2;
-  failed.number = 1;
+  failed.untried = 0;
   next = step_after(region_policy{}, failed);
-  check(next.goes_on && next.wait == 10ms);  // both again, by and by
+  check(next.goes_on && next.wait == 10ms);  // all of them again, by and by
   // [end: example]
   return true;
 }

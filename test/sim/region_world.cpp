@@ -321,7 +321,7 @@ class program {
       how.like = layout().preferences_in(here);
       how.policy = {.mark_lasts = 3s, .refresh_every = 5s, .refresh_away_every = 1s, .budget = 4s};
       how.policy.not_writable_wait = 200ms;
-      how.look_patience = 1s;
+      how.policy.answer_within = how.policy.look_within = 1s;
       how.account.now = [this] { return on_.wall(); };
       auto const at = *keyspan::service_endpoint::parse(sim::line("http://a", i, ".example.com"));
       accounts_.push_back(
@@ -513,10 +513,12 @@ task<> lived(earth& on, task<> life) {
 task<> copy(earth& on, std::size_t account, std::size_t to) {
   auto numbers = on.w.stream(sim::line("copies of ", account, " to ", to));
   auto& of = *on.accounts[account];
-  while (on.watchers > 0 || !of.is_copied()) {
+  while (!on.is_healed || on.watchers > 0 || !of.is_copied()) {
     bool const slow = !on.is_healed && numbers.chance(5);
     auto waiting = on.pass(std::chrono::milliseconds{slow ? numbers.below(2'000) : 20});
     co_await std::move(waiting);
+    on.w.demand(on.clock.now() - instant{} < 900s, "account ", account, " is not copied to region ",
+                to, ", and ", on.watchers, " still follow");
     if (!on.are_joined(of.writer(), to)) continue;
     while (of.copy_to(to) && !numbers.chance(20)) {
     }

@@ -139,11 +139,14 @@ class account_sender {
     who_ = std::move(who);
   }
 
+  // With a patience each answer is waited for no longer than that; what is busy may be waited for
+  // longer.
   template <transport Transport>
-  task<result<response>> sent(Transport& to, service_request what, answer_judge judge) {
+  task<result<response>> sent(Transport& to, service_request what, answer_judge judge,
+                              std::optional<instant::duration> patience = {}) {
     retry_policy policy = options_.retries;
     policy.seed ^= keyspan::detail::mixed(requests_.fetch_add(1, std::memory_order_relaxed));
-    signing<Transport> one{*this, to, what.about, std::move(what.link)};
+    signing<Transport> one{*this, to, what.about, std::move(what.link), patience};
     retrying<signing<Transport>, Clock, judging> repeated{one, policy, *clock_, options_.on_event,
                                                           judging{judge}};
     auto sending = repeated.send(std::move(what.message));
@@ -155,10 +158,15 @@ class account_sender {
   template <transport Transport>
   class signing {
    public:
-    signing(account_sender& by, Transport& to, resource about, std::string link)
-        : by_{by}, to_{to}, about_{about}, link_{std::move(link)} {}
+    signing(account_sender& by, Transport& to, resource about, std::string link,
+            std::optional<instant::duration> patience)
+        : by_{by}, to_{to}, about_{about}, link_{std::move(link)}, patience_{patience} {}
 
     task<result<response>> send(request what) {
+      if (patience_) {
+        instant const at_last = instant_after(by_.clock().now(), *patience_);
+        what.deadline = what.deadline ? (std::min)(*what.deadline, at_last) : at_last;
+      }
       by_.sign(what, about_, link_);
       auto&& asked = to_.send(what);
       result<response> answer = co_await std::forward<decltype(asked)>(asked);
@@ -174,6 +182,7 @@ class account_sender {
     Transport& to_;
     resource about_;
     std::string link_;
+    std::optional<instant::duration> patience_;
   };
 
   void sign(request& what, resource about, std::string_view link) const {

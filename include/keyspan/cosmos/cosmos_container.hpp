@@ -486,8 +486,7 @@ class cosmos_container {
     };
     auto key = session.empty() && checked(*at->properties(), where) ? std::optional{where.key}
                                                                     : std::nullopt;
-    auto asking =
-        asked(at, make, std::move(key), detail::answer_judge::by_key, std::move(limits));
+    auto asking = asked(at, make, std::move(key), detail::answer_judge::by_key, std::move(limits));
     auto const got = co_await std::move(asking);
     if (!got) co_return unexpected{got.error()};
     auto const told = document_in(got->answer);

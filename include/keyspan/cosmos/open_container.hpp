@@ -45,6 +45,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -510,9 +511,14 @@ class open_container : public std::enable_shared_from_this<open_container<Scheme
   std::string session_for_partition(std::string_view id) const {
     std::lock_guard const lock{mutex_};
     if (!options_.keeps_session || tokens_.empty()) return {};
+    // Whoever answers for a partition that is gone elsewhere has to have seen what came of it.
+    std::vector<std::string> later;
+    for (auto const& [name, one] : listed_)
+      if (std::find(one.parents.begin(), one.parents.end(), id) != one.parents.end())
+        later.push_back(name);
     auto const found = listed_.find(id);
-    auto const token = found == listed_.end() ? tokens_.token_for(id)
-                                              : tokens_.token_for(id, found->second.parents);
+    auto const token = tokens_.token_for(
+        id, found == listed_.end() ? std::span<std::string const>{} : found->second.parents, later);
     return token ? *token : std::string{};
   }
 

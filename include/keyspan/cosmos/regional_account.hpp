@@ -7,7 +7,6 @@
 
 #include <keyspan/async/clock.hpp>
 #include <keyspan/async/task.hpp>
-#include <keyspan/core/contract.hpp>
 #include <keyspan/core/error.hpp>
 #include <keyspan/core/result.hpp>
 #include <keyspan/cosmos/account_answers.hpp>
@@ -32,7 +31,6 @@
 #include <keyspan/transport/transport.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -58,8 +56,6 @@ struct regional_options {
   region_policy policy{};
   /// How patient requests are with one that is busy; what else is said here is the policy's.
   account_options account{};
-  /// How long the account may take to say which regions it has.
-  instant::duration look_patience = std::chrono::seconds{5};
 };
 
 /// An account that listens in several regions. Reads go to the preferred one, writes to where the
@@ -79,15 +75,12 @@ class regional_account {
   using transport_pointer = std::invoke_result_t<Dial&, service_endpoint const&>;
 
  public:
-  /// Signs by `hmac`, as a key does. Requires what `retry_policy` does, and a patience above 0.
+  /// Signs by `hmac`, as a key does. Requires what `retry_policy` does.
   regional_account(Dial dial, Clock& by, service_endpoint endpoint, credential who,
                    regional_options options = {}, Hmac hmac = {})
       : dial_{std::move(dial)},
         regions_{std::move(endpoint), std::move(options.like), options.policy},
-        look_patience_{options.look_patience},
-        sender_{by, std::move(who), only_where_busy(std::move(options.account)), std::move(hmac)} {
-    expects(look_patience_ > instant::duration::zero(), "an answer takes some time");
-  }
+        sender_{by, std::move(who), only_where_busy(std::move(options.account)), std::move(hmac)} {}
   regional_account(regional_account const&) = delete;
   regional_account& operator=(regional_account const&) = delete;
 
@@ -99,7 +92,7 @@ class regional_account {
   /// Asks the account for its regions where that is due, as every request does. Errors: those of
   /// `account_in` and of the transport.
   task<result<void>> refresh() {
-    auto refreshing = refresh_regions(regions_, sender_.clock(), looking(std::nullopt, {}));
+    auto refreshing = refresh_regions(regions_, sender_.clock(), looking({}));
     co_return co_await std::move(refreshing);
   }
 
@@ -156,19 +149,22 @@ class regional_account {
   }
 
   task<result<response>> sent(service_request what, detail::answer_judge judge) {
-    regional_request const about{.use = use_of(what),
-                                 .kind = what.message.kind,
-                                 .deadline = what.message.deadline,
-                                 .stop = what.message.stop};
+    regional_request const about{
+        .use = use_of(what),
+        .kind = what.message.kind,
+        .deadline = what.message.deadline,
+        .stop = what.message.stop,
+        // A session may have seen partitions there that are news elsewhere.
+        .begins_where_written = what.about == resource::partition_range};
     auto ask = [this, judge, writes = about.use == region_use::write, question = std::move(what)](
-                   service_region const& of, bool in_many) {
+                   service_region const& of, region_attempt const& within) {
       service_request asked = question;
       // Without it a region that is not the first one to take writes refuses them.
-      if (writes && in_many)
+      if (writes && within.writes_in_many)
         asked.message.headers.set("x-ms-cosmos-allow-tentative-writes", "true");
-      return sender_.sent(transport_to(of.endpoint), std::move(asked), judge);
+      return asked_in(of.endpoint, std::move(asked), judge, within.patience);
     };
-    auto look = looking(about.deadline, about.stop);
+    auto look = looking(about.stop);
     auto sending = send_across(regions_, sender_.clock(), about, std::move(ask), std::move(look),
                                detail::judging{judge}, &sender_.options().on_event);
     co_return co_await std::move(sending);
@@ -178,16 +174,35 @@ class regional_account {
     return static_cast<regional_account*>(account)->sent(std::move(what), judge);
   }
 
-  auto looking(std::optional<instant> deadline, stop_token stop) {
-    return [this, deadline, stop = std::move(stop)](service_endpoint const& at) {
-      return looked(at, deadline, stop);
+  // A list of partitions goes on from a version of the region that gave it, and of no other one.
+  task<result<response>> asked_in(service_endpoint at, service_request asked,
+                                  detail::answer_judge judge,
+                                  std::optional<instant::duration> patience) {
+    bool const is_list = asked.about == resource::partition_range;
+    std::string const list = is_list ? asked.link : std::string{};
+    if (is_list && !is_listed_by(list, at)) asked.message.headers.remove("if-none-match");
+    auto sending = sender_.sent(transport_to(at), std::move(asked), judge, patience);
+    auto answer = co_await std::move(sending);
+    if (is_list && answer && answer->status < 300) {
+      std::lock_guard const lock{mutex_};
+      listed_by_.insert_or_assign(list, at);
+    }
+    co_return answer;
+  }
+  bool is_listed_by(std::string const& list, service_endpoint const& at) {
+    std::lock_guard const lock{mutex_};
+    auto const found = listed_by_.find(list);
+    return found == listed_by_.end() || found->second == at;
+  }
+
+  auto looking(stop_token stop) {
+    return [this, stop = std::move(stop)](service_endpoint const& at, instant until) {
+      return looked(at, until, stop);
     };
   }
-  task<result<account_regions>> looked(service_endpoint at, std::optional<instant> deadline,
-                                       stop_token stop) {
+  task<result<account_regions>> looked(service_endpoint at, instant until, stop_token stop) {
     auto question = read_account();
-    instant const at_last = instant_after(sender_.clock().now(), look_patience_);
-    question.message.deadline = deadline ? (std::min)(*deadline, at_last) : at_last;
+    question.message.deadline = until;
     question.message.stop = std::move(stop);
     auto asking =
         sender_.sent(transport_to(at), std::move(question), detail::answer_judge::by_service);
@@ -206,10 +221,10 @@ class regional_account {
 
   Dial dial_;
   region_directory regions_;
-  instant::duration look_patience_;
   detail::account_sender<Clock, Hmac> sender_;
   std::mutex mutex_{};  // of what follows
   std::map<service_endpoint, transport_pointer> dialled_{};
+  std::map<std::string, service_endpoint> listed_by_{};  // of whom the last list of partitions is
 };
 
 template <class Dial, class Clock, class Credential>

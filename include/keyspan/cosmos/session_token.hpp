@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -164,28 +165,29 @@ class session_tokens {
     return {};
   }
   /// What a request to a range is to say; nothing where nothing was seen of it. A range of which
-  /// nothing was seen itself has come as far as all that it came from, its `partition::parents`.
-  /// Errors: those of `merged`.
-  result<std::string> token_for(std::string_view range,
-                                std::span<std::string const> parents = {}) const {
-    if (auto const found = ranges_.find(range); found != ranges_.end())
-      return std::string{range} + ':' + found->second.to_text();
-    range_session all;
-    bool is_known = false;
-    for (auto const& parent : parents) {
-      auto const found = ranges_.find(parent);
-      if (found == ranges_.end()) continue;
-      if (is_known) {
-        auto merged = range_session::merged(all, found->second);
-        if (!merged) return unexpected{merged.error()};
-        all = *std::move(merged);
-      } else {
-        all = found->second;
-        is_known = true;
-      }
-    }
-    if (!is_known) return std::string{};
-    return std::string{range} + ':' + all.to_text();
+  /// nothing was seen itself has come as far as all that it came from, its `partition::parents`;
+  /// one that others came from, as far as all `children`: who still has it in one piece is behind
+  /// them. Errors: those of `merged`.
+  result<std::string> token_for(std::string_view range, std::span<std::string const> parents = {},
+                                std::span<std::string const> children = {}) const {
+    std::optional<range_session> all;
+    auto const add = [&](std::string_view one) -> result<void> {
+      auto const found = ranges_.find(one);
+      if (found == ranges_.end()) return {};
+      auto merged =
+          all ? range_session::merged(*all, found->second) : result<range_session>{found->second};
+      if (!merged) return unexpected{merged.error()};
+      all = *std::move(merged);
+      return {};
+    };
+    if (auto const own = add(range); !own) return unexpected{own.error()};
+    if (!all)
+      for (auto const& one : parents)
+        if (auto const added = add(one); !added) return unexpected{added.error()};
+    for (auto const& one : children)
+      if (auto const added = add(one); !added) return unexpected{added.error()};
+    if (!all) return std::string{};
+    return std::string{range} + ':' + all->to_text();
   }
   /// Of all ranges, with commas between them: what a reader elsewhere needs to see as much.
   std::string to_text() const {

@@ -22,26 +22,36 @@
 #include <keyspan/transport/retrying.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <utility>
 
 namespace keyspan {
 
+/// What one attempt in a region may do.
+struct region_attempt {
+  /// Whether the account takes writes in several regions.
+  bool writes_in_many = false;
+  /// For how long an answer is waited for each time the region is asked; none where it is the only
+  /// one that may be.
+  std::optional<instant::duration> patience{};
+};
+
 /// The sentence that a compiler shows for what does not ask one region: it is called with a
-/// `service_region` and whether several take writes, and gives an awaitable of a response.
+/// `service_region` and a `region_attempt`, and gives an awaitable of a response.
 template <class Ask>
-concept asks_a_region = requires(Ask& ask, service_region const& of, bool writes_in_many) {
-  { ask(of, writes_in_many) } -> awaitable_of<result<response>>;
+concept asks_a_region = requires(Ask& ask, service_region const& of, region_attempt const& within) {
+  { ask(of, within) } -> awaitable_of<result<response>>;
 };
 
 /// The sentence that a compiler shows for what does not ask an account for its regions: it is
-/// called with an endpoint and gives an awaitable of them.
+/// called with an endpoint and the moment until which it may take, and gives an awaitable of them.
 template <class Look>
-concept looks_for_regions = requires(Look& look, service_endpoint const& at) {
-  { look(at) } -> awaitable_of<result<account_regions>>;
+concept looks_for_regions = requires(Look& look, service_endpoint const& at, instant deadline) {
+  { look(at, deadline) } -> awaitable_of<result<account_regions>>;
 };
 
 /// What is sent across regions, and for how long.
@@ -50,32 +60,75 @@ struct regional_request {
   request_kind kind = request_kind::read;
   std::optional<instant> deadline{};
   stop_token stop{};
+  /// Whether the region that takes the writes is asked first, whatever is preferred: for what the
+  /// others may not have heard of yet.
+  bool begins_where_written = false;
 };
+
+namespace detail {
+
+// The turn to look; however that ends, the turn does.
+class region_look {
+ public:
+  template <clock Clock>
+  region_look(region_directory& regions, Clock& by)
+      : regions_{regions}, now_{[&by] { return by.now(); }} {}
+  region_look(region_look const&) = delete;
+  region_look& operator=(region_look const&) = delete;
+  ~region_look() {
+    if (is_given_up_ && !said_) {
+      regions_.give_up();
+    } else {
+      regions_.finish(std::move(said_), now_());
+    }
+  }
+  void take(account_regions said) { said_ = std::move(said); }
+  // Who looked had no time for it: the next one looks.
+  void give_up() { is_given_up_ = true; }
+
+ private:
+  region_directory& regions_;
+  std::function<instant()> now_;
+  std::optional<account_regions> said_{};
+  bool is_given_up_ = false;
+};
+
+// Half of the time that is left, so that somebody else can be asked in the other half.
+inline instant part_of_time(instant now, instant::duration most,
+                            std::optional<instant> const& deadline) {
+  instant const at_last = instant_after(now, most);
+  if (!deadline || *deadline <= now) return deadline ? *deadline : at_last;
+  return (std::min)(at_last, now + (*deadline - now) / 2);
+}
+
+}  // namespace detail
 
 /// Asks the account for its regions, at each of the addresses where it may be asked, and hands over
 /// to the directory what it says; where somebody else is asking does nothing. Errors: those of the
 /// first address.
+///
+/// Cancellation: that of `look`.
 template <clock Clock, looks_for_regions Look>
-task<result<void>> refresh_regions(region_directory& regions, Clock& by, Look look) {
+task<result<void>> refresh_regions(region_directory& regions, Clock& by, Look look,
+                                   std::optional<instant> deadline = {}) {
   if (!regions.turn(by.now())) co_return result<void>{};
-  // However it ends, the turn does.
-  struct ending {
-    region_directory& regions;
-    Clock& by;
-    std::optional<account_regions> said{};
-    ~ending() { regions.finish(std::move(said), by.now()); }
-  } turn{regions, by};
+  detail::region_look turn{regions, by};
   std::optional<error> first;
   auto const places = regions.where_to_ask();
   for (service_endpoint const& at : places) {
-    auto&& asked = look(at);
+    instant const at_last = instant_after(by.now(), regions.policy().look_within);
+    instant const until = detail::part_of_time(by.now(), regions.policy().look_within, deadline);
+    auto&& asked = look(at, until);
     result<account_regions> answer = co_await std::forward<decltype(asked)>(asked);
     if (answer) {
-      turn.said = *std::move(answer);
+      turn.take(*std::move(answer));
       co_return result<void>{};
     }
     if (!first) first = answer.error();
-    if (trouble_of(answer.error(), request_kind::read) == region_trouble::none) break;
+    bool const is_silent = answer.error().code == errc::timed_out;
+    if (answer.error().code == errc::stopped || (is_silent && until < at_last)) turn.give_up();
+    if (answer.error().code == errc::stopped) break;
+    if (!is_silent && trouble_of(answer.error(), request_kind::read) == region_trouble::none) break;
   }
   co_return unexpected{*first};
 }
@@ -86,6 +139,9 @@ task<result<void>> refresh_regions(region_directory& regions, Clock& by, Look lo
 /// (`retry_policy::only_where_busy`): another error is repeated here or by nobody. `look` asks the
 /// account for its regions.
 ///
+/// What may be asked of another region is given so long in each: one that is silent for longer
+/// cannot be reached.
+///
 /// Directory, clock and hook outlive it. Errors: those of `ask`; `stopped` in a wait.
 ///
 /// Cancellation: by the request's stop token, in an attempt, where `ask` goes by it, and in a wait.
@@ -94,20 +150,32 @@ template <clock Clock, asks_a_region Ask, looks_for_regions Look, response_judge
 task<result<response>> send_across(region_directory& regions, Clock& by, regional_request what,
                                    Ask ask, Look look, Judge judge, event_hook const* on_event) {
   instant const began = by.now();
-  std::array<int, 8> alike{};  // by trouble
+  std::map<region_trouble, int> alike;
+  std::vector<service_endpoint> tried;  // in this round
+  std::optional<service_region> stays;
   failed_in_region failed{.use = what.use};
   std::size_t attempts = 0;
   double charge = 0;
   for (;;) {
-    auto refreshing = refresh_regions(regions, by, look);
+    auto refreshing = refresh_regions(regions, by, look, what.deadline);
     static_cast<void>(co_await std::move(refreshing));  // with what is known else
-    bool const in_many = regions.writes_in_many();
+    region_attempt within{regions.writes_in_many(), std::nullopt};
     auto const order = regions.order(what.use, by.now());
-    auto const writers = regions.order(region_use::administer, by.now());
-    service_region const at = failed.in_write_region
-                                  ? writers.front()
-                                  : region_of_attempt(order, what.use, in_many, failed.number);
-    auto&& asked = ask(at, in_many);
+    if (what.begins_where_written && attempts == 0)
+      stays = regions.order(region_use::administer, by.now()).front();
+    service_region at = order.front();
+    if (stays) {
+      at = *stays;
+    } else if (auto const* const other = untried_region(order, tried)) {
+      at = *other;
+    }
+    bool const may_move = order.size() > 1 && what.kind != request_kind::write;
+    if (may_move) {
+      instant const asked_at = by.now();
+      within.patience =
+          detail::part_of_time(asked_at, regions.policy().answer_within, what.deadline) - asked_at;
+    }
+    auto&& asked = ask(at, within);
     result<response> answer = co_await std::forward<decltype(asked)>(asked);
     std::optional<error> why = answer ? judge(*answer) : std::optional{answer.error()};
     wire_details said = answer ? details_of(*answer) : answer.error().wire;
@@ -126,11 +194,23 @@ task<result<response>> send_across(region_directory& regions, Clock& by, regiona
     if (!why) co_return answer;
 
     instant const now = by.now();
-    failed.trouble = trouble_of(*why, what.kind, in_many && what.use == region_use::write);
-    failed.alike = ++alike[static_cast<std::size_t>(failed.trouble)];
-    failed.regions = order.size();
-    failed.writes_in_many = in_many;
+    failed.trouble =
+        trouble_of(*why, what.kind, within.writes_in_many && what.use == region_use::write);
+    bool const is_silent = may_move && why->code == errc::timed_out && why->wire.status == 0 &&
+                           (!what.deadline || now < *what.deadline);
+    if (is_silent)
+      failed.trouble =
+          what.kind == request_kind::read ? region_trouble::unreachable : region_trouble::unclear;
+    bool const is_sought =
+        failed.trouble == region_trouble::unclear || failed.trouble == region_trouble::unreachable;
+    failed.alike = ++alike[is_sought ? region_trouble::unavailable : failed.trouble];
+    failed.writes_in_many = within.writes_in_many;
     failed.elapsed = now - began;
+    tried.push_back(at.endpoint);
+    failed.untried = static_cast<std::size_t>(
+        std::count_if(order.begin(), order.end(), [&](service_region const& one) {
+          return std::find(tried.begin(), tried.end(), one.endpoint) == tried.end();
+        }));
     region_step const step = step_after(regions.policy(), failed);
     regions.take(step, at.endpoint, now);
     if (!step.goes_on) co_return answer;
@@ -156,8 +236,14 @@ task<result<response>> send_across(region_directory& regions, Clock& by, regiona
         co_return unexpected{stopped};
       }
     }
-    failed.number = step.number;
-    failed.in_write_region = step.in_write_region;
+    stays.reset();
+    if (step.place == region_place::same) stays = at;
+    if (step.place == region_place::write_region)
+      stays = regions.order(region_use::administer, by.now()).front();
+    if (step.place == region_place::next && failed.untried == 0) {
+      tried.clear();
+      ++failed.rounds;
+    }
   }
 }
 

@@ -80,6 +80,13 @@ class region_directory {
     due_ = instant_after(now, said ? policy_.refresh_every : policy_.least_refresh_wait);
   }
 
+  /// Ends a turn in which the account was not asked to the end: whoever comes next looks.
+  void give_up() {
+    std::lock_guard const lock{mutex_};
+    expects(is_asking_, "who has the turn to ask ends it");
+    is_asking_ = false;
+  }
+
   /// Where the account may be asked for its regions: at its own address, then at those of its
   /// regions, and of the preferred ones.
   [[nodiscard]] std::vector<service_endpoint> where_to_ask() const {

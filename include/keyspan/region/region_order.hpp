@@ -45,8 +45,8 @@ struct region_preferences {
 ///
 /// Where several regions can serve, the preferred ones come in their order, those that are marked
 /// behind the others; without preferences it is the account's order. Where nothing is left of that,
-/// it is the region that takes the writes. Where one region takes all writes, those go by the
-/// account's order whatever is preferred or marked.
+/// it is the region that takes the writes. Where one region takes all writes, those go to the
+/// first two of the account's order, whatever is preferred or marked.
 [[nodiscard]] inline std::vector<service_region> regions_for(account_regions const& account,
                                                              region_preferences const& like,
                                                              region_marks const& marks,
@@ -56,8 +56,8 @@ struct region_preferences {
       use == region_use::read || (use == region_use::write && writes_in_many(account, like));
   auto const& all = use == region_use::read ? account.readable : account.writable;
   if (!chooses) {
-    if (!all.empty()) return all;
-    return {service_region{{}, given}};
+    if (all.empty()) return {service_region{{}, given}};
+    return {all.begin(), all.begin() + (all.size() > 1 ? 2 : 1)};
   }
 
   std::vector<service_region> wanted;
@@ -74,7 +74,7 @@ struct region_preferences {
   if (like.preferred.empty()) {
     auto const own = std::find_if(all.begin(), all.end(),
                                   [&](service_region const& one) { return one.endpoint == given; });
-    if (own != all.end()) return {*own};
+    if (own != all.end() && !is_excluded(*own)) return {*own};
     for (service_region const& one : all) add(one);
   } else {
     for (std::string const& name : like.preferred)
@@ -93,16 +93,13 @@ struct region_preferences {
   return wanted;
 }
 
-/// Which of `order` is asked with a repetition of this number, 0 for the first attempt. Where one
-/// region takes all writes, these try it and the next one in turn; all else goes round.
-/// Requires that `order` is not empty.
-[[nodiscard]] inline service_region const& region_of_attempt(
-    std::vector<service_region> const& order, region_use use, bool writes_in_many,
-    std::size_t number) {
-  expects(!order.empty(), "there is always a region to ask");
-  bool const is_bound = use != region_use::read && !(use == region_use::write && writes_in_many);
-  if (is_bound) return order[(std::min)(number % 2, order.size() - 1)];
-  return order[number % order.size()];
+/// The first of `order` that is not among those that were tried; null where all were.
+[[nodiscard]] inline service_region const* untried_region(
+    std::vector<service_region> const& order, std::vector<service_endpoint> const& tried) {
+  auto const found = std::find_if(order.begin(), order.end(), [&](service_region const& one) {
+    return std::find(tried.begin(), tried.end(), one.endpoint) == tried.end();
+  });
+  return found == order.end() ? nullptr : &*found;
 }
 
 }  // namespace keyspan

@@ -29,6 +29,10 @@ struct region_policy {
   /// two looks, whatever happens.
   instant::duration refresh_away_every = std::chrono::seconds{30};
   instant::duration least_refresh_wait = std::chrono::milliseconds{500};
+  /// How long a region may take for an answer, where another one may be asked instead; half of the
+  /// time that is left, where that is less. And how long the account may take to say its regions.
+  instant::duration answer_within = std::chrono::seconds{5};
+  instant::duration look_within = std::chrono::seconds{5};
   /// How long after the beginning of the first attempt the last one may begin.
   instant::duration budget = std::chrono::seconds{30};
   /// How often a write looks for the region that takes it: at once, then a second after each look.
@@ -107,25 +111,29 @@ struct failed_in_region {
   region_use use = region_use::read;
   /// Whether this is a write of an account that takes them in several regions, or a read of one.
   bool writes_in_many = false;
-  /// How many regions can be asked.
-  std::size_t regions = 1;
-  /// How many attempts have failed with the same trouble, this one included.
+  /// How many attempts have failed so, this one included; `unavailable`, `unclear` and
+  /// `unreachable` count as one.
   int alike = 1;
-  /// Where this one was made: its number among the regions, or the one that takes the writes.
-  std::size_t number = 0;
-  bool in_write_region = false;
+  /// How many regions were not tried since each was tried once last.
+  std::size_t untried = 0;
+  /// How often each was tried once before that.
+  int rounds = 0;
   /// Since the beginning of the first attempt.
   instant::duration elapsed{};
+};
+
+/// Where a request is sent again.
+enum class region_place : std::uint8_t {
+  same,          ///< where it was sent to
+  next,          ///< the first region in the order then that was not tried in this round
+  write_region,  ///< where the account takes its writes
 };
 
 /// What is done about it.
 struct region_step {
   /// Whether the request is sent again; else the error is the answer.
   bool goes_on = false;
-  /// Where: this number among the regions, as they are ordered then.
-  std::size_t number = 0;
-  /// Or where the account takes its writes.
-  bool in_write_region = false;
+  region_place place = region_place::same;
   /// What the endpoint that failed is marked for.
   bool marks_reads = false;
   bool marks_writes = false;
@@ -138,7 +146,7 @@ struct region_step {
 
 namespace detail {
 
-// The wait doubles with each attempt from `first` on.
+// The wait doubles so often from `first` on.
 constexpr instant::duration doubled(instant::duration first, instant::duration longest, int times) {
   instant::duration wait = first;
   for (int i = 0; i < times && wait > instant::duration::zero() && wait < longest; ++i)
@@ -147,63 +155,42 @@ constexpr instant::duration doubled(instant::duration first, instant::duration l
 }
 
 constexpr region_step step_of(region_policy const& policy, failed_in_region const& failed) {
-  region_step next{.number = failed.number, .in_write_region = failed.in_write_region};
-  auto const alike = static_cast<std::size_t>((std::max)(failed.alike, 1));
+  region_step next{.place = region_place::next};
   bool const chooses =
       failed.use == region_use::read || (failed.use == region_use::write && failed.writes_in_many);
-  // Each region at once, then with growing waits.
-  bool const is_round_over = !chooses || alike >= failed.regions;
-  instant::duration const wait =
-      is_round_over ? doubled(policy.first_wait, policy.longest_wait,
-                              failed.alike - (chooses ? static_cast<int>(failed.regions) : 1))
-                    : instant::duration::zero();
   switch (failed.trouble) {
     case region_trouble::none:
-      return next;
+      return region_step{};
     case region_trouble::not_writable:
       next.goes_on = failed.alike < policy.most_not_writable;
       next.marks_writes = true;
       next.refreshes = true;
-      next.number = chooses ? 0 : alike;  // what is marked is asked last
-      next.in_write_region = false;
       if (failed.alike > 1) next.wait = policy.not_writable_wait;
       return next;
     case region_trouble::not_there:
+      next.goes_on = chooses && failed.untried > 0;
       next.marks_reads = failed.use == region_use::read;
       next.marks_writes = !next.marks_reads;
       next.refreshes = true;
-      next.goes_on = chooses && alike < failed.regions;
-      next.number = 0;
-      next.in_write_region = false;
       return next;
     case region_trouble::behind:
-      if (failed.writes_in_many) {
-        next.goes_on = alike < failed.regions;
-        next.number = alike;
-      } else {
-        next.goes_on = failed.alike <= policy.most_behind;
-        next.in_write_region = true;
-      }
+      next.goes_on =
+          failed.writes_in_many ? failed.untried > 0 : failed.alike <= policy.most_behind;
+      if (!failed.writes_in_many) next.place = region_place::write_region;
       return next;
     case region_trouble::not_ready:
       next.goes_on = failed.alike < policy.most_not_ready;
+      next.place = region_place::same;
       next.wait = doubled(policy.not_ready_wait, policy.longest_wait, failed.alike - 1);
       return next;
     case region_trouble::unavailable:
     case region_trouble::unclear:
-      next.goes_on = failed.alike < policy.most_unavailable;
-      next.number = alike;
-      next.in_write_region = false;
-      next.wait = wait;
-      return next;
     case region_trouble::unreachable:
       next.goes_on = failed.alike < policy.most_unavailable;
-      next.marks_reads = true;
-      next.marks_writes = true;
-      next.refreshes = true;
-      next.number = is_round_over ? alike : 0;  // what is marked is asked last
-      next.in_write_region = false;
-      next.wait = wait;
+      next.marks_reads = next.marks_writes = next.refreshes =
+          failed.trouble == region_trouble::unreachable;
+      if (failed.untried == 0)
+        next.wait = doubled(policy.first_wait, policy.longest_wait, failed.rounds);
       return next;
   }
   expects(false, "a region_trouble is one of the enumerators");

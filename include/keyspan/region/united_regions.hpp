@@ -147,9 +147,13 @@ class united_regions {
   /// Complexity: all of it is held, and sorted.
   template <class Order>
     requires orders_items<Order, item_type>
-  task<result<united_items<item_type>>> read(scope_type scope, Order order) {
+  task<result<united_items<item_type>>> read(scope_type scope, Order order, read_options how = {}) {
+    feed_request<token_of_source<Container>> request;
+    request.scope = std::move(scope);
+    request.deadline = how.deadline;
+    request.stop = std::move(how.stop);
     std::vector<task<part>> asking;
-    for (std::size_t i = 0; i < sources_.size(); ++i) asking.push_back(read_account(i, scope));
+    for (std::size_t i = 0; i < sources_.size(); ++i) asking.push_back(read_account(i, request));
     auto all = when_all(std::move(asking));
     std::vector<part> parts = co_await std::move(all);
 
@@ -173,8 +177,10 @@ class united_regions {
   /// so; `unavailable`, naming a region that did not answer, where the others have no such
   /// document; those of the account of this region where no account could be read at all.
   template <detail::views_as_key Key, key_input Id>
-  task<result<united_item<document_type>>> read_item(Key const& key, Id const& id) {
-    return read_one(partition_key{detail::view_of_key(key)}, partition_key{key_value(id)});
+  task<result<united_item<document_type>>> read_item(Key const& key, Id const& id,
+                                                     read_options how = {}) {
+    return read_one(partition_key{detail::view_of_key(key)}, partition_key{key_value(id)},
+                    within_patience(std::move(how)));
   }
 
   /// Asks accounts again that were found down.
@@ -204,6 +210,13 @@ class united_regions {
     instant until;
   };
 
+  // A session of one account is none of another's.
+  read_options within_patience(read_options how) const {
+    instant const at_last = instant_after(clock_->now(), options_.patience);
+    how.deadline = how.deadline ? (std::min)(*how.deadline, at_last) : at_last;
+    how.session_token = {};
+    return how;
+  }
   std::optional<error> found_down(std::size_t account) {
     std::lock_guard const lock{mutex_};
     auto& one = marks_[account];
@@ -227,14 +240,12 @@ class united_regions {
     return std::string{detail::item_name{partition_key_view{key}, one.item.id()}.view()};
   }
 
-  task<part> read_account(std::size_t account, scope_type scope) {
+  task<part> read_account(std::size_t account, feed_request<token_of_source<Container>> request) {
     part made;
     if (auto why = found_down(account)) {
       made.why = std::move(why);
       co_return made;
     }
-    feed_request<token_of_source<Container>> request;
-    request.scope = std::move(scope);
     feed<source_type> changes{sources_[account], std::move(request)};
     auto pages = changes.stream();
     // What was written while it was read is told twice, the later version behind the other.
@@ -253,9 +264,11 @@ class united_regions {
     co_return made;
   }
 
-  task<result<united_item<document_type>>> read_one(partition_key key, partition_key id) {
+  task<result<united_item<document_type>>> read_one(partition_key key, partition_key id,
+                                                    read_options how) {
     std::vector<task<part>> asking;
-    for (std::size_t i = 0; i < sources_.size(); ++i) asking.push_back(ask_account(i, key, id));
+    for (std::size_t i = 0; i < sources_.size(); ++i)
+      asking.push_back(ask_account(i, key, id, how));
     auto all = when_all(std::move(asking));
     std::vector<part> parts = co_await std::move(all);
 
@@ -276,14 +289,13 @@ class united_regions {
     return keyspan::name_of(of.why.code);
   }
 
-  task<part> ask_account(std::size_t account, partition_key key, partition_key id) {
+  task<part> ask_account(std::size_t account, partition_key key, partition_key id,
+                         read_options how) {
     part made;
     if (auto why = found_down(account)) {
       made.why = std::move(why);
       co_return made;
     }
-    read_options how;
-    how.deadline = instant_after(clock_->now(), options_.patience);
     auto&& asked = sources_[account].source().read_item(key, id[0], how);
     auto answer = co_await std::forward<decltype(asked)>(asked);
     if (answer) {
