@@ -273,4 +273,27 @@ TEST_CASE("a region is asked for its own list of partitions, not for what is new
   CHECK(a.questions.back().headers.find("if-none-match"));
 }
 
+TEST_CASE("the example of regional_account reads as it should") {
+  account a;
+  auto& clock = a.clock;
+  auto const dial = [&](service_endpoint const& to) {
+    return std::make_unique<account::wire>(account::wire{&a, to.host});
+  };
+  auto const endpoint = *service_endpoint::parse("https://shop.example.com");
+  auto const key = *keyspan::cosmos::master_key::from(test::account_key);
+  make_container(*a.opened());
+  // [region: example]
+  keyspan::cosmos::regional_account shop{
+      dial, clock, endpoint, key, {.like = {.preferred = {"north", "west"}}}};
+  auto reviews = sync_wait(shop.open<review>("shop", "reviews"));
+  auto const written = sync_wait(reviews->create(review{"r-1", "redmond", 5}));  // in west
+  auto const read = sync_wait(reviews->read_item("redmond", "r-1"));             // in north
+  // [end: example]
+  CHECK(written);
+  CHECK(read->item->rating == 5);
+  auto const asked = a.places();
+  CHECK(asked.size() >= 5);
+  CHECK(asked.substr(asked.size() - 5) == "north");
+}
+
 }  // namespace

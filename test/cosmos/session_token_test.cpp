@@ -130,4 +130,16 @@ TEST_CASE("the example of session_token reads as it should") {
   // [end: example]
 }
 
+TEST_CASE("a range that others came from has to be as far as they are") {
+  session_tokens seen;
+  REQUIRE(seen.take("0:-1#10,1:-1#14,2:-1#12"));
+  std::vector<std::string> const children{"1", "2", "3"};
+  CHECK(*seen.token_for("0", {}, children) == "0:-1#14");
+  CHECK(*seen.token_for("0") == "0:-1#10");
+  // Nothing was seen of the range itself, nor of what it came from.
+  std::vector<std::string> const parents{"7"};
+  CHECK(*seen.token_for("9", parents, children) == "9:-1#14");
+  CHECK(seen.token_for("9", parents)->empty());
+}
+
 }  // namespace
