@@ -1,6 +1,6 @@
 // test/example/cosmos_service_journal_test.cpp — the service of docs/example/cosmos_service.hpp
 // with its journal: killed at any moment and started again it is what it was.
-#include "../../docs/example/cosmos_service_journal.hpp"
+#include <example/cosmos_service_journal.hpp>
 
 #include <support/random.hpp>
 

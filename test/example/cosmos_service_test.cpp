@@ -1,6 +1,6 @@
 // test/example/cosmos_service_test.cpp — the service of docs/example/cosmos_service.hpp, in its own
 // process: what it keeps, what it tells, and how it refuses.
-#include "../../docs/example/cosmos_service.hpp"
+#include <example/cosmos_service.hpp>
 
 #include <keyspan/async/clock.hpp>
 #include <keyspan/core/error.hpp>

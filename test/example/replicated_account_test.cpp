@@ -1,5 +1,5 @@
 // test/example/replicated_account_test.cpp — containers in memory that are read in every region.
-#include "../../docs/example/replicated_account.hpp"
+#include <example/replicated_account.hpp>
 
 #include <keyspan/async/manual_clock.hpp>
 #include <keyspan/async/run_loop.hpp>
