@@ -363,6 +363,32 @@ TEST_CASE("what has healed is not struck any more, and chances are no more than 
       0);
 }
 
+TEST_CASE("a container that is cut off does nothing and says so at once, until it is joined") {
+  world all;
+  REQUIRE(all.wait(all.in.upsert(review{"r", "a", 1})).has_value());
+  all.in.delay_next(1s);
+  all.in.cut_off();
+  std::vector<errc> met;
+  auto const note = [&](auto const& answer) {
+    met.push_back(answer ? errc::malformed : answer.error().code);
+  };
+  note(all.wait(all.in.upsert(review{"r", "a", 2})));
+  note(all.wait(all.in.create(review{"s", "a", 2})));
+  note(all.wait(all.in.read_item("a", "r")));
+  note(all.wait(all.in.topology({})));
+  note(all.wait(all.in.read(all.truth.partitions()[0].range, keyspan::from_beginning, {})));
+  CHECK(met == std::vector(5, errc::not_connected));
+  CHECK(all.passed() == 0s);  // what the script says waits
+  CHECK(all.in.struck() == 5);
+  all.in.heal();  // has to do with chances alone
+  CHECK(all.wait(all.in.read_item("a", "r")).error().code == errc::not_connected);
+
+  all.in.join();
+  CHECK(all.wait(all.in.read_item("a", "r"))->item->rating == 1);
+  CHECK(all.passed() == 1s);
+  CHECK(all.wait(all.in.read_item("a", "s")).error().code == errc::not_found);
+}
+
 TEST_CASE("the example of a faulty container reads as it should") {
   manual_clock clock;
   keyspan::run_loop loop;

@@ -3,6 +3,7 @@
 //
 //   delay_next(20ms)   fail_next(errc::throttled)   lose_next()        by a script
 //   {.unavailable = 5, .delayed = 50, .seed = 7}                       by chance, from a seed
+//   cut_off()   join()                                                 down, and up again
 #pragma once
 
 #include <keyspan/async/clock.hpp>
@@ -173,10 +174,20 @@ class faulty {
     delays_.resize(behind);
     meanwhile_.resize(behind);
   }
-  /// No chance strikes any more.
+  /// No chance strikes any more. What the script has something for is struck all the same.
   void heal() {
     std::lock_guard const lock{mutex_};
     chances_ = {};
+  }
+  /// Until it is joined again nothing is done, and every operation that is begun fails at once with
+  /// `not_connected`. Script and chances wait meanwhile.
+  void cut_off() {
+    std::lock_guard const lock{mutex_};
+    is_cut_off_ = true;
+  }
+  void join() {
+    std::lock_guard const lock{mutex_};
+    is_cut_off_ = false;
   }
   /// How many operations have met a fault.
   std::size_t struck() const {
@@ -325,6 +336,11 @@ class faulty {
   trouble next() {
     std::lock_guard const lock{mutex_};
     trouble met;
+    if (is_cut_off_) {
+      met.failure = told(errc::not_connected, "the container is cut off");
+      ++struck_;
+      return met;
+    }
     met.failure = taken(failures_);
     met.is_lost = taken(losses_);
     met.meanwhile = taken(meanwhile_);
@@ -402,6 +418,7 @@ class faulty {
   fault_chances chances_;
   std::uint64_t drawn_ = 0;
   std::size_t struck_ = 0;
+  bool is_cut_off_ = false;
   std::deque<std::optional<error>> failures_{};
   std::deque<bool> losses_{};
   std::deque<instant::duration> delays_{};
