@@ -215,6 +215,50 @@ TEST_CASE("what is busy is waited for in its region, and nothing is repeated by 
   CHECK(a.places() == "north west north west north west north west north west");
 }
 
+TEST_CASE("a region without room for a write leaves it to another one at once") {
+  account a;
+  a.writable = {"west", "north"};
+  a.is_many = true;
+  auto in = a.opened({.like = {.preferred = {"north", "west"}, .writes_everywhere = true}});
+  make_container(*in);
+  auto reviews = sync_wait(in->open<review>("shop", "reviews"));
+  a.instead["north.example.com"] = [](request const& what) {
+    return what.method == "POST" ? test::door::status(429, 3092) : std::nullopt;
+  };
+  a.places();
+  a.clock.waits.clear();
+  REQUIRE(sync_wait(reviews->create(review{"r-1", "redmond", 5})));
+  CHECK(a.places() == "north west");
+  CHECK(a.clock.waits.empty());
+}
+
+TEST_CASE("stored procedures run where documents are written") {
+  account a;
+  a.writable = {"west", "north"};
+  a.is_many = true;
+  auto in = a.opened({.like = {.preferred = {"north"}, .writes_everywhere = true}});
+  REQUIRE(sync_wait(in->refresh()));
+  a.places();
+  keyspan::cosmos::service_request run;
+  run.about = keyspan::cosmos::resource::stored_procedure;
+  run.link = "dbs/shop/colls/reviews/sprocs/count";
+  run.message.method = "POST";
+  run.message.target = "/dbs/shop/colls/reviews/sprocs/count";
+  run.message.kind = keyspan::request_kind::write;
+  REQUIRE(sync_wait(in->send(run)));
+  CHECK(a.places() == "north");
+}
+
+TEST_CASE("each answer of a region is waited for no longer than the policy says") {
+  account a;
+  auto in = a.opened({.like = {.preferred = {"north", "west"}}});
+  REQUIRE(sync_wait(in->ask(keyspan::cosmos::read_account())));
+  CHECK(a.questions.back().deadline == a.clock.at + 5s);
+  auto writing = keyspan::cosmos::create_database("shop");
+  REQUIRE(sync_wait(in->ask(std::move(writing))));
+  CHECK_FALSE(a.questions.back().deadline);
+}
+
 TEST_CASE("an account that is not there says so, with the places that were asked") {
   account a;
   for (std::string const host : {"shop", "west", "north", "shop-north"})
@@ -266,11 +310,17 @@ TEST_CASE("a region is asked for its own list of partitions, not for what is new
   CHECK(a.asked.back() == "west.example.com");
   CHECK(a.questions.back().headers.find("if-none-match"));
   a.cut("west.example.com");
-  REQUIRE(sync_wait(reviews->topology(first->version)));
+  auto const second = sync_wait(reviews->topology(first->version));
+  REQUIRE(second);
   CHECK(a.asked.back() == "north.example.com");
   CHECK_FALSE(a.questions.back().headers.find("if-none-match"));
-  REQUIRE(sync_wait(reviews->topology(first->version)));
+  // A version is good where it was given, and nowhere else.
+  CHECK(second->version == first->version);  // one service: the same words
+  REQUIRE(sync_wait(reviews->topology(second->version)));
+  CHECK(a.asked.back() == "north.example.com");
   CHECK(a.questions.back().headers.find("if-none-match"));
+  REQUIRE(sync_wait(reviews->topology("\"another\"")));
+  CHECK_FALSE(a.questions.back().headers.find("if-none-match"));
 }
 
 TEST_CASE("the example of regional_account reads as it should") {

@@ -134,6 +134,7 @@ TEST_CASE("a range that others came from has to be as far as they are") {
   session_tokens seen;
   REQUIRE(seen.take("0:-1#10,1:-1#14,2:-1#12"));
   std::vector<std::string> const children{"1", "2", "3"};
+  CHECK(seen.ranges() == std::vector<std::string>{"0", "1", "2"});
   CHECK(*seen.token_for("0", {}, children) == "0:-1#14");
   CHECK(*seen.token_for("0") == "0:-1#10");
   // Nothing was seen of the range itself, nor of what it came from.

@@ -384,4 +384,40 @@ TEST_CASE("who has no time to look does not keep others from it") {
   CHECK(w.directory.known().readable.size() == 3);
 }
 
+TEST_CASE("what is asked where it is written is asked elsewhere while that cannot be reached") {
+  world w{{.preferred = {"north", "east"}}};
+  CHECK(w.send({.begins_where_written = true}));
+  CHECK(w.asked == "west");
+  w.silent = {"west.example.com"};
+  CHECK(w.send({.begins_where_written = true}));
+  CHECK(w.asked == "west west... north");
+  auto const now = w.clock.now();
+  CHECK(w.send({.begins_where_written = true}));
+  CHECK(w.asked == "west west... north north");
+  CHECK(w.clock.now() == now);
+}
+
+TEST_CASE("a region that is silent to writes is asked last by the next ones") {
+  for (auto const kind : {request_kind::write, request_kind::repeatable_write}) {
+    world w{{.preferred = {"north", "west"}, .writes_everywhere = true}};
+    w.account = {regions({"west", "north"}), regions({"west", "north"}), true};
+    CHECK(w.read());
+    w.silent = {"north.example.com"};
+    w.asked.clear();
+    static_cast<void>(w.write(kind));
+    w.asked.clear();
+    CHECK(w.write(kind)->status == 200);
+    CHECK(w.asked == "west");
+  }
+}
+
+TEST_CASE("a region that is silent until the caller's deadline is not asked once more") {
+  world w{{.preferred = {"north", "east"}}};
+  CHECK(w.read());
+  w.silent = {"north.example.com", "east.example.com", "west.example.com"};
+  w.asked.clear();
+  CHECK(w.send({.deadline = instant{} + 1us}).error().code == errc::timed_out);
+  CHECK(w.clock.now() <= instant{} + 1us);
+}
+
 }  // namespace

@@ -114,12 +114,25 @@ TEST_CASE("the account is asked at its own address, then at those of its regions
 
 TEST_CASE("documents are written in many regions where the account says so") {
   region_directory all{given, {.writes_everywhere = true}};
-  CHECK_FALSE(all.writes_in_many());
+  CHECK_FALSE(all.view(region_use::write, after(0s)).writes_in_many);
   REQUIRE(all.turn(after(0s)));
   auto many = two;
   many.writes_everywhere = true;
   all.finish(many, after(0s));
-  CHECK(all.writes_in_many());
+  CHECK(all.view(region_use::write, after(0s)).writes_in_many);
+}
+
+TEST_CASE("a view says where to ask, and where it is written") {
+  region_directory all{given, {.preferred = {"North Europe"}}};
+  REQUIRE(all.turn(after(0s)));
+  all.finish(two, after(0s));
+  auto seen = all.view(region_use::read, after(0s));
+  CHECK(seen.order.front().name == "North Europe");
+  CHECK(seen.writer.name == "West US");
+  CHECK_FALSE(seen.is_writer_marked);
+  all.take({.marks_reads = true}, at("west.example.com"), after(0s));
+  CHECK(all.view(region_use::read, after(1s)).is_writer_marked);
+  CHECK_FALSE(all.view(region_use::read, after(300s)).is_writer_marked);
 }
 
 TEST_CASE("a turn that was given up is the next one's at once") {

@@ -227,15 +227,77 @@ TEST_CASE("where no region answers it is the error of the own one") {
 TEST_CASE("a document that is written while its account is read is given once, as it was last") {
   world w;
   w.write(0, {"r-1", "redmond", 1});
-  w.write(0, {"r-2", "redmond", 1});
-  for (int i = 0; i < 150; ++i) w.write(0, {"x-" + std::to_string(i), "redmond", 1});
-  w.accounts[0].pass_next(1);
+  for (int i = 0; i < 250; ++i) w.write(0, {"x-" + std::to_string(i), "redmond", 1});
+  w.accounts[0].pass_next(3);  // the partitions, and the page that it is on
   w.accounts[0].during_next([&] { w.write(0, {"r-1", "redmond", 7}); });
-  auto const answer = w.wait(w.all.read(partition_key{"redmond"}, ascending(by_id)));
+  auto const answer = w.wait(w.all.read("redmond", ascending(by_id)));
   REQUIRE(answer);
-  CHECK(answer->items.size() == 152);
+  CHECK(answer->items.size() == 251);
   CHECK(answer->items.front()->id == "r-1");
   CHECK(answer->items.front()->rating == 7);
+}
+
+TEST_CASE("the own region is always asked") {
+  world w;
+  w.write(1, {"r", "redmond", 1});
+  w.accounts[1].fail_next(errc::not_connected);
+  CHECK_FALSE(w.wait(w.all.read("redmond", ascending(by_id)))->is_whole());
+  auto const answer = w.wait(w.all.read("redmond", ascending(by_id)));
+  CHECK(answer->is_whole());
+  CHECK(w.ids(answer) == std::vector<std::string>{"r"});
+}
+
+TEST_CASE("a deadline of the caller says nothing of the regions") {
+  world w;
+  w.write(0, {"r", "redmond", 1});
+  for (auto& one : w.accounts) one.delay_next(50ms, 20);
+  keyspan::read_options const hurried{.deadline = w.clock.now() + 10ms};
+  CHECK(w.wait(w.all.read_item("redmond", "r", hurried)).error().code == errc::timed_out);
+  CHECK(w.clock.now() == instant{} + 10ms);
+  keyspan::read_options const as_hurried{.deadline = w.clock.now() + 10ms};
+  CHECK(w.wait(w.all.read("redmond", ascending(by_id), as_hurried)).error().code ==
+        errc::timed_out);
+  CHECK(w.clock.now() == instant{} + 20ms);
+  CHECK(w.wait(w.all.read_item("redmond", "r"))->is_whole());
+  CHECK(w.wait(w.all.read("redmond", ascending(by_id)))->is_whole());
+}
+
+TEST_CASE("a union that is stopped ends") {
+  world w;
+  keyspan::stop_source stop;
+  stop.request_stop();
+  keyspan::read_options const stopped{.stop = stop.token()};
+  CHECK(w.wait(w.all.read("redmond", ascending(by_id), stopped)).error().code == errc::stopped);
+  CHECK(w.wait(w.all.read_item("redmond", "r", stopped)).error().code == errc::stopped);
+}
+
+TEST_CASE("a session token of one account is not shown to the others") {
+  world w;
+  w.write(0, {"r", "redmond", 1});
+  auto const here = done(w.truth[1].create({"x", "redmond", 1}));
+  std::string const far{"0:1000000,1:1000000"};
+  keyspan::read_options const ahead{.session_token = far};
+  CHECK(w.wait(w.all.read_item("redmond", "r", ahead)));
+}
+
+TEST_CASE("items that the order calls equal come in the order of their keys and ids") {
+  world w;
+  w.write(2, {"b", "redmond", 1});
+  w.write(0, {"c", "redmond", 1});
+  w.write(1, {"a", "redmond", 1});
+  auto const by_rating = [](changed_review const& one) { return one->rating; };
+  CHECK(w.ids(w.wait(w.all.read("redmond", ascending(by_rating)))) ==
+        std::vector<std::string>{"a", "b", "c"});
+}
+
+TEST_CASE("a region that is none of its account's is reported and remembered") {
+  world w;
+  error why{errc::unavailable};
+  why.wire.status = 403;
+  why.wire.substatus = 1008;
+  w.accounts[0].fail_next(why);
+  CHECK_FALSE(w.wait(w.all.read("redmond", ascending(by_id)))->is_whole());
+  CHECK_FALSE(w.wait(w.all.read("redmond", ascending(by_id)))->is_whole());
 }
 
 TEST_CASE("the feeds of all accounts are merged in an order of one's own") {

@@ -443,6 +443,12 @@ class program {
                    " at version ", (*one)->version, " behind ", version);
       version = (*one)->version;
       lsn = one->lsn;
+      // All reviews of an article that one region has written are one key of one account.
+      std::string const& id = (*one)->id;
+      auto& newest = newest_of_key_[{id.substr(0, id.rfind(' ')), (*one)->article}];
+      on_.w.demand(newest < one->lsn, name_, " was told of ", id,
+                   " behind a later change of its key");
+      newest = one->lsn;
     }
     auto closing = reader.close();
     co_await std::move(closing);
@@ -495,6 +501,7 @@ class program {
   std::optional<united> all_{};
   std::deque<sim_review> own_{};
   std::map<std::string, int> seen_{};
+  std::map<std::pair<std::string, std::string>, std::uint64_t> newest_of_key_{};
   std::map<std::string, std::pair<int, std::uint64_t>> told_{};  // version, position
 };
 

@@ -142,13 +142,13 @@ class account_sender {
   // With a patience each answer is waited for no longer than that; what is busy may be waited for
   // longer.
   template <transport Transport>
-  task<result<response>> sent(Transport& to, service_request what, answer_judge judge,
+  task<result<response>> sent(Transport& to, service_request what, judging judge,
                               std::optional<instant::duration> patience = {}) {
     retry_policy policy = options_.retries;
     policy.seed ^= keyspan::detail::mixed(requests_.fetch_add(1, std::memory_order_relaxed));
     signing<Transport> one{*this, to, what.about, std::move(what.link), patience};
     retrying<signing<Transport>, Clock, judging> repeated{one, policy, *clock_, options_.on_event,
-                                                          judging{judge}};
+                                                          judge};
     auto sending = repeated.send(std::move(what.message));
     co_return co_await std::move(sending);
   }

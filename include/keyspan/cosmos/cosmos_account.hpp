@@ -86,7 +86,7 @@ class cosmos_account {
   friend detail::account_door;
 
   task<result<response>> sent(service_request what, detail::answer_judge judge) {
-    return sender_.sent(*to_, std::move(what), judge);
+    return sender_.sent(*to_, std::move(what), detail::judging{judge});
   }
   static task<result<response>> sent_for(void* account, service_request what,
                                          detail::answer_judge judge) {

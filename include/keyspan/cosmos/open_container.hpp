@@ -36,6 +36,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <concepts>
 #include <cstddef>
@@ -48,6 +49,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -104,6 +106,9 @@ enum class answer_judge : std::uint8_t { by_service, by_key, by_range, write_by_
 struct judging {
   std::optional<error> operator()(response const& answer) const {
     auto why = service_errors{}(answer);
+    if (why && leaves_full_region && why->wire.substatus == substatus::region_is_full &&
+        why->code == errc::throttled)
+      why->code = errc::unavailable;
     if (!why || how == answer_judge::by_service) return why;
     if (how == answer_judge::write_by_key && why->code == errc::unavailable && !is_refusal(answer))
       why->code = errc::service_failed;
@@ -122,6 +127,8 @@ struct judging {
   }
 
   answer_judge how = answer_judge::by_service;
+  // Whether another region may take what this one has no room for.
+  bool leaves_full_region = false;
 };
 
 struct service_door {
@@ -511,11 +518,14 @@ class open_container : public std::enable_shared_from_this<open_container<Scheme
   std::string session_for_partition(std::string_view id) const {
     std::lock_guard const lock{mutex_};
     if (!options_.keeps_session || tokens_.empty()) return {};
-    // Whoever answers for a partition that is gone elsewhere has to have seen what came of it.
+    // Whoever answers for a partition that is gone elsewhere has to have seen what came of it: also
+    // where nobody knows what did, since it is news to who was asked for the list.
     std::vector<std::string> later;
     for (auto const& [name, one] : listed_)
       if (std::find(one.parents.begin(), one.parents.end(), id) != one.parents.end())
         later.push_back(name);
+    for (auto& name : tokens_.ranges())
+      if (is_news(name)) later.push_back(std::move(name));
     auto const found = listed_.find(id);
     auto const token = tokens_.token_for(
         id, found == listed_.end() ? std::span<std::string const>{} : found->second.parents, later);
@@ -553,6 +563,22 @@ class open_container : public std::enable_shared_from_this<open_container<Scheme
     auto const token = answer.headers.find("x-ms-session-token");
     if (options_.keeps_session && token && !token->empty() && shows_progress(answer))
       static_cast<void>(tokens_.take(*token));
+  }
+  // Whether a partition is younger than all that were listed: ids are numbers, each greater than
+  // those before it.
+  bool is_news(std::string_view name) const {
+    auto const number = number_of(name);
+    return number && !listed_.empty() &&
+           std::all_of(listed_.begin(), listed_.end(), [&](auto const& one) {
+             auto const other = number_of(one.first);
+             return other && *other < *number;
+           });
+  }
+  static std::optional<std::uint64_t> number_of(std::string_view id) {
+    std::uint64_t number = 0;
+    auto const [end, why] = std::from_chars(id.data(), id.data() + id.size(), number);
+    if (why != std::errc{} || end != id.data() + id.size()) return std::nullopt;
+    return number;
   }
   bool is_stale() const {
     std::lock_guard const lock{mutex_};

@@ -35,6 +35,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -162,7 +163,8 @@ class regional_account {
       // Without it a region that is not the first one to take writes refuses them.
       if (writes && within.writes_in_many)
         asked.message.headers.set("x-ms-cosmos-allow-tentative-writes", "true");
-      return asked_in(of.endpoint, std::move(asked), judge, within.patience);
+      detail::judging const how{judge, writes && within.writes_in_many};
+      return asked_in(of.endpoint, std::move(asked), how, within.patience);
     };
     auto look = looking(about.stop);
     auto sending = send_across(regions_, sender_.clock(), about, std::move(ask), std::move(look),
@@ -175,24 +177,25 @@ class regional_account {
   }
 
   // A list of partitions goes on from a version of the region that gave it, and of no other one.
-  task<result<response>> asked_in(service_endpoint at, service_request asked,
-                                  detail::answer_judge judge,
+  task<result<response>> asked_in(service_endpoint at, service_request asked, detail::judging judge,
                                   std::optional<instant::duration> patience) {
-    bool const is_list = asked.about == resource::partition_range;
-    std::string const list = is_list ? asked.link : std::string{};
-    if (is_list && !is_listed_by(list, at)) asked.message.headers.remove("if-none-match");
+    std::optional<std::string> list;
+    if (asked.about == resource::partition_range) list = asked.link;
+    if (list && !is_version_of(*list, at, asked.message.headers.find("if-none-match").value_or("")))
+      asked.message.headers.remove("if-none-match");
     auto sending = sender_.sent(transport_to(at), std::move(asked), judge, patience);
     auto answer = co_await std::move(sending);
-    if (is_list && answer && answer->status < 300) {
-      std::lock_guard const lock{mutex_};
-      listed_by_.insert_or_assign(list, at);
-    }
+    if (list && answer && answer->status < 300)
+      if (auto const etag = answer->headers.find("etag")) {
+        std::lock_guard const lock{mutex_};
+        versions_.insert_or_assign({*std::move(list), at}, std::string{*etag});
+      }
     co_return answer;
   }
-  bool is_listed_by(std::string const& list, service_endpoint const& at) {
+  bool is_version_of(std::string const& list, service_endpoint const& at, std::string_view etag) {
     std::lock_guard const lock{mutex_};
-    auto const found = listed_by_.find(list);
-    return found == listed_by_.end() || found->second == at;
+    auto const found = versions_.find({list, at});
+    return found != versions_.end() && found->second == etag;
   }
 
   auto looking(stop_token stop) {
@@ -204,8 +207,7 @@ class regional_account {
     auto question = read_account();
     question.message.deadline = until;
     question.message.stop = std::move(stop);
-    auto asking =
-        sender_.sent(transport_to(at), std::move(question), detail::answer_judge::by_service);
+    auto asking = sender_.sent(transport_to(at), std::move(question), detail::judging{});
     auto const answer = co_await std::move(asking);
     if (!answer) co_return unexpected{answer.error()};
     auto said = account_in(*answer);
@@ -224,7 +226,8 @@ class regional_account {
   detail::account_sender<Clock, Hmac> sender_;
   std::mutex mutex_{};  // of what follows
   std::map<service_endpoint, transport_pointer> dialled_{};
-  std::map<std::string, service_endpoint> listed_by_{};  // of whom the last list of partitions is
+  // Of each list of partitions the version that a region gave last.
+  std::map<std::pair<std::string, service_endpoint>, std::string> versions_{};
 };
 
 template <class Dial, class Clock, class Credential>

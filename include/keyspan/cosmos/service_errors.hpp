@@ -30,6 +30,7 @@ struct substatus {
   static constexpr std::uint16_t range_gone = 1002;             // 410
   static constexpr std::uint16_t completing_split = 1007;       // 410
   static constexpr std::uint16_t completing_migration = 1008;   // 410
+  static constexpr std::uint16_t region_is_full = 3092;         // 429
 };
 
 namespace detail {

@@ -198,6 +198,12 @@ class session_tokens {
     }
     return text;
   }
+  /// The ranges of which something was seen.
+  std::vector<std::string> ranges() const {
+    std::vector<std::string> made;
+    for (auto const& [range, session] : ranges_) made.push_back(range);
+    return made;
+  }
   bool empty() const noexcept { return ranges_.empty(); }
   /// Forgets all: the container is another one by now.
   void clear() noexcept { ranges_.clear(); }

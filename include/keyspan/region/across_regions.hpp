@@ -159,10 +159,10 @@ task<result<response>> send_across(region_directory& regions, Clock& by, regiona
   for (;;) {
     auto refreshing = refresh_regions(regions, by, look, what.deadline);
     static_cast<void>(co_await std::move(refreshing));  // with what is known else
-    region_attempt within{regions.writes_in_many(), std::nullopt};
-    auto const order = regions.order(what.use, by.now());
-    if (what.begins_where_written && attempts == 0)
-      stays = regions.order(region_use::administer, by.now()).front();
+    region_view const known = regions.view(what.use, by.now());
+    auto const& order = known.order;
+    region_attempt within{known.writes_in_many, std::nullopt};
+    if (what.begins_where_written && attempts == 0 && !known.is_writer_marked) stays = known.writer;
     service_region at = order.front();
     if (stays) {
       at = *stays;
@@ -170,11 +170,10 @@ task<result<response>> send_across(region_directory& regions, Clock& by, regiona
       at = *other;
     }
     bool const may_move = order.size() > 1 && what.kind != request_kind::write;
-    if (may_move) {
-      instant const asked_at = by.now();
+    instant const asked_at = by.now();
+    if (may_move)
       within.patience =
           detail::part_of_time(asked_at, regions.policy().answer_within, what.deadline) - asked_at;
-    }
     auto&& asked = ask(at, within);
     result<response> answer = co_await std::forward<decltype(asked)>(asked);
     std::optional<error> why = answer ? judge(*answer) : std::optional{answer.error()};
@@ -211,7 +210,12 @@ task<result<response>> send_across(region_directory& regions, Clock& by, regiona
         std::count_if(order.begin(), order.end(), [&](service_region const& one) {
           return std::find(tried.begin(), tried.end(), one.endpoint) == tried.end();
         }));
-    region_step const step = step_after(regions.policy(), failed);
+    region_step step = step_after(regions.policy(), failed);
+    // Also where it is not sent again: nobody else is to wait for so long.
+    bool const was_awaited = why->wire.status == 0 &&
+                             (why->code == errc::timed_out || why->code == errc::outcome_unknown);
+    if (is_silent || (was_awaited && now - asked_at >= regions.policy().answer_within))
+      (what.use == region_use::read ? step.marks_reads : step.marks_writes) = true;
     regions.take(step, at.endpoint, now);
     if (!step.goes_on) co_return answer;
     instant const due = instant_after(now, step.wait);
@@ -238,8 +242,7 @@ task<result<response>> send_across(region_directory& regions, Clock& by, regiona
     }
     stays.reset();
     if (step.place == region_place::same) stays = at;
-    if (step.place == region_place::write_region)
-      stays = regions.order(region_use::administer, by.now()).front();
+    if (step.place == region_place::write_region) stays = known.writer;
     if (step.place == region_place::next && failed.untried == 0) {
       tried.clear();
       ++failed.rounds;

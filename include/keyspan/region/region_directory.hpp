@@ -19,6 +19,18 @@
 
 namespace keyspan {
 
+/// The regions of an account as they are at one moment.
+struct region_view {
+  /// Those to ask, the first one first; never empty.
+  std::vector<service_region> order{};
+  /// Where databases, containers and, unless many regions take them, documents are written.
+  service_region writer{};
+  /// Whether that was found out of order for reads.
+  bool is_writer_marked = false;
+  /// Whether writes of documents go to the nearest region.
+  bool writes_in_many = false;
+};
+
 /// What a program knows of the regions of one account. Until the account was asked it knows the
 /// address that it was given.
 ///
@@ -46,10 +58,14 @@ class region_directory {
     std::lock_guard const lock{mutex_};
     return regions_for(known_, like_, marks_, use, now, given_);
   }
-  /// Whether writes of documents go to the nearest region.
-  [[nodiscard]] bool writes_in_many() const {
+  /// The same, and where writes go.
+  [[nodiscard]] region_view view(region_use use, instant now) const {
     std::lock_guard const lock{mutex_};
-    return keyspan::writes_in_many(known_, like_);
+    region_view made{.order = regions_for(known_, like_, marks_, use, now, given_),
+                     .writes_in_many = writes_in_many(known_, like_)};
+    made.writer = regions_for(known_, like_, marks_, region_use::administer, now, given_).front();
+    made.is_writer_marked = marks_.is_marked(made.writer.endpoint, region_use::read, now);
+    return made;
   }
 
   /// Remembers what a step says about an endpoint that failed.

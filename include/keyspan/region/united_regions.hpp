@@ -173,6 +173,14 @@ class united_regions {
     co_return made;
   }
 
+  /// The same of one key.
+  template <detail::views_as_key Key, class Order>
+    requires orders_items<Order, item_type> && (!std::convertible_to<Key const&, scope_type>)
+  task<result<united_items<item_type>>> read(Key const& key, Order order, read_options how = {}) {
+    return read(scope_type{partition_key{detail::view_of_key(key)}}, std::move(order),
+                std::move(how));
+  }
+
   /// A document, from whichever account has it. Errors: `not_found` where all accounts have said
   /// so; `unavailable`, naming a region that did not answer, where the others have no such
   /// document; those of the account of this region where no account could be read at all.
@@ -180,7 +188,7 @@ class united_regions {
   task<result<united_item<document_type>>> read_item(Key const& key, Id const& id,
                                                      read_options how = {}) {
     return read_one(partition_key{detail::view_of_key(key)}, partition_key{key_value(id)},
-                    within_patience(std::move(how)));
+                    std::move(how));
   }
 
   /// Asks accounts again that were found down.
@@ -217,15 +225,19 @@ class united_regions {
     how.session_token = {};
     return how;
   }
+  // The own region is always asked.
   std::optional<error> found_down(std::size_t account) {
+    if (account == here_) return std::nullopt;
     std::lock_guard const lock{mutex_};
     auto& one = marks_[account];
     if (one && one->until <= clock_->now()) one.reset();
     if (one) return one->why;
     return std::nullopt;
   }
-  // Who answers that it does not, or not now, is there.
-  void note(std::size_t account, error const& why) {
+  // Who answers that it does not, or not now, is there; a deadline of the caller says nothing of
+  // it.
+  void note(std::size_t account, error const& why, std::optional<instant> const& deadline) {
+    if (why.code == errc::timed_out && deadline && *deadline <= clock_->now()) return;
     auto const trouble = trouble_of(why, request_kind::read);
     bool const is_down = why.code == errc::timed_out || trouble == region_trouble::unreachable ||
                          trouble == region_trouble::unavailable ||
@@ -246,14 +258,20 @@ class united_regions {
       made.why = std::move(why);
       co_return made;
     }
-    feed<source_type> changes{sources_[account], std::move(request)};
+    auto const deadline = request.deadline;
+    // Lists of partitions know no deadline of a feed.
+    auto patience = options_.patience;
+    if (deadline && *deadline > clock_->now())
+      patience = (std::min)(patience, instant::duration{*deadline - clock_->now()});
+    source_type source{sources_[account].source(), *clock_, patience};
+    feed<source_type> changes{source, std::move(request)};
     auto pages = changes.stream();
     // What was written while it was read is told twice, the later version behind the other.
     std::map<std::string, item_type> latest;
     while (auto* const page = co_await pages.next_page()) {
       if (!*page) {
         made.why = page->error();
-        note(account, *made.why);
+        note(account, *made.why, deadline);
         break;
       }
       for (item_type const& one : (*page)->items)
@@ -291,6 +309,8 @@ class united_regions {
 
   task<part> ask_account(std::size_t account, partition_key key, partition_key id,
                          read_options how) {
+    auto const deadline = how.deadline;
+    how = within_patience(std::move(how));
     part made;
     if (auto why = found_down(account)) {
       made.why = std::move(why);
@@ -302,7 +322,7 @@ class united_regions {
       made.item = std::move(answer->item);
     } else if (answer.error().code != errc::not_found) {
       made.why = answer.error();
-      note(account, *made.why);
+      note(account, *made.why, deadline);
     }
     co_return made;
   }
@@ -313,7 +333,12 @@ class united_regions {
     for (std::size_t i = 0; i < parts.size(); ++i)
       if (parts[i].why) to.push_back({i, layout_.regions()[i], *parts[i].why});
     if (to.size() < parts.size()) return std::nullopt;
-    return parts[here_].why;
+    error why = *parts[here_].why;
+    std::string const said{why.text.view()};
+    why.text = inline_text<160>{"no account could be read; that of ",
+                                inline_text<40>{std::string_view{layout_.regions()[here_]}}, ": ",
+                                said.empty() ? meaning_of(why.code) : std::string_view{said}};
+    return why;
   }
 
   regional_layout layout_;
