@@ -27,6 +27,7 @@
 #include <keyspan/key/partition_key.hpp>
 #include <keyspan/lease/lease_store.hpp>
 #include <keyspan/processor/processor.hpp>
+#include <keyspan/range/routing_refresh.hpp>
 #include <keyspan/transport/item_batch.hpp>
 #include <keyspan/transport/stored.hpp>
 
@@ -371,12 +372,18 @@ struct change_mover {
 /// is read up to where it was when it was first asked.
 template <keyspan::page_source Source, class See>
 task<result<void>> scan(Source& in, See see) {
-  auto asking = in.topology(std::string{});
-  auto const known = co_await std::move(asking);
+  keyspan::routing_refresh list{in.scheme()};
+  while (list.wants_page()) {
+    auto asking = in.topology(list.version());
+    auto listed = co_await std::move(asking);
+    if (!listed) co_return keyspan::unexpected{listed.error()};
+    list.take(*std::move(listed));
+  }
+  auto const& known = list.outcome();
   if (!known) co_return keyspan::unexpected{known.error()};
   using range_type = keyspan::token_range<keyspan::token_of_source<Source>>;
   std::vector<range_type> left;
-  for (auto const& one : known->partitions) left.push_back(one.range);
+  for (auto const& one : (*known)->partitions()) left.push_back(one.range);
   while (!left.empty()) {
     keyspan::feed_request<keyspan::token_of_source<Source>> request;
     request.scope = left.back();
@@ -400,6 +407,45 @@ task<result<void>> scan(Source& in, See see) {
   co_return result<void>{};
 }
 // [end: scan]
+
+/// Whether a container has any document.
+template <keyspan::page_source Source>
+task<result<bool>> has_documents(Source& in) {
+  keyspan::feed_request<keyspan::token_of_source<Source>> request;
+  request.page_size = 1;
+  keyspan::feed all{in, std::move(request)};
+  auto stream = all.stream();
+  result<bool> found = false;
+  while (auto* const page = co_await stream.next_page()) {
+    if (!*page) {
+      found = keyspan::unexpected{page->error()};
+    } else {
+      found = !(*page)->items.empty();
+    }
+    if (!found || *found) break;
+  }
+  co_await stream.close();
+  co_return found;
+}
+
+// [region: is_its_own]
+/// Whether a migration may make a target what its source is: nobody's documents are there, or those
+/// of a migration with these leases.
+template <keyspan::page_source Target, keyspan::lease_store Store>
+task<result<bool>> is_its_own_target(Target& to, Store& leases, std::string lease_prefix) {
+  // Documents first: one that has just been started elsewhere had leases before it wrote any.
+  auto looking = has_documents(to);
+  auto const has_any = co_await std::move(looking);
+  if (!has_any) co_return keyspan::unexpected{has_any.error()};
+  if (!*has_any) co_return true;
+  keyspan::store_request const patiently;
+  auto listing = leases.list(lease_prefix, patiently);
+  auto const known = co_await std::move(listing);
+  if (!known) co_return keyspan::unexpected{known.error()};
+  bool const is_so = !known->empty();
+  co_return is_so;
+}
+// [end: is_its_own]
 
 /// What a comparison of both containers has found.
 struct verification {
@@ -580,9 +626,11 @@ class migration {
 
   // [region: run]
   /// Copies, follows, compares. What it found last; `is_same()` says whether all is well.
-  /// Errors: `stopped`; those of the processor; those of the containers when they are compared.
+  /// Errors: `invalid_options`; `stopped`; those of the processor; those of the containers when
+  /// they are compared.
   task<result<verification>> run() {
     auto latest = options_.processing;
+    if (auto const good = sound(latest); !good) co_return keyspan::unexpected{good.error()};
     latest.start = keyspan::from_beginning;
     latest.most_attempts = (std::numeric_limits<std::uint32_t>::max)();  // outages pass
     latest.on_stop = keyspan::stop_manner::release;

@@ -113,7 +113,7 @@ class shop {
                                  "--poll",
                                  "50",
                                  "--expiry",
-                                 "1000"};
+                                 "3000"};
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }
@@ -267,27 +267,145 @@ TEST_CASE("what is removed or gets another key is gone at once where all version
   CHECK(s.own->all_of("by_city") == s.own->all_of("orders"));
 }
 
+// What comes of a command line.
+test::outcome ended(std::vector<std::string> words) {
+  words.insert(words.begin(), MIGRATE_PROGRAM);
+  test::program running{std::move(words)};
+  return running.finish();
+}
+
+TEST_CASE("a target with documents of somebody else is left as it is, unless that is asked for") {
+  shop s;
+  auto orders = s.own->open("orders");
+  for (std::size_t i = 0; i < 5; ++i)
+    REQUIRE(s.own->loop.complete(orders.create(order(i, "oslo", i))));
+  s.own->make("by_city", "/city");
+  auto copies = s.own->open("by_city");
+  json const precious{{"id", "precious"}, {"customer", "x"}, {"city", "lima"}};
+  REQUIRE(s.own->loop.complete(copies.create(json(precious))));
+  auto const there = s.own->all_of("by_city");
+  auto const refused = test::program{s.words()}.finish();
+  CAPTURE(refused.out, refused.err);
+  CHECK(refused.status == 1);
+  CHECK(refused.err.find("--to " + s.url) != refused.err.npos);
+  CHECK(refused.err.find("--overwrite takes it so") != refused.err.npos);
+  CHECK(s.own->all_of("by_city") == there);
+  CHECK(test::program{s.words({"--overwrite"})}.finish().status == 0);
+  CHECK(s.own->all_of("by_city") == s.own->all_of("orders"));
+  // From now on it is its own.
+  REQUIRE(s.own->loop.complete(orders.create(order(6, "rome", 1))));
+  CHECK(test::program{s.words()}.finish().status == 0);
+  CHECK(s.own->all_of("by_city") == s.own->all_of("orders"));
+  // And nobody else's, whatever the leases are called.
+  auto const other = test::program{s.words({"--name", "other"})}.finish();
+  CHECK(other.status == 1);
+  CHECK(other.err.find("--overwrite") != other.err.npos);
+}
+
+TEST_CASE("two migrations of one name with the same leases do not know each other's places") {
+  shop s;
+  auto orders = s.own->open("orders");
+  REQUIRE(s.own->loop.complete(orders.create(order(1, "oslo", 1))));
+  s.own->make("more", "/customer");
+  auto more = s.own->open("more");
+  REQUIRE(s.own->loop.complete(more.create(order(2, "rome", 2))));
+  REQUIRE(test::program{s.words()}.finish().status == 0);
+  auto const end = ended({"--from", s.url + "/shop/more", "--to", s.url + "/shop/more_by_city",
+                          "--target-key", "/city", "--poll", "50", "--expiry", "3000"});
+  CAPTURE(end.out, end.err);
+  CHECK(end.status == 0);
+  // By the feed, and not by the comparison, which finds what the feed has left out.
+  auto const compared = end.out.find("comparing");
+  REQUIRE(compared != end.out.npos);
+  CHECK(end.out.substr(0, compared).find("1 created") != end.out.npos);
+  CHECK(s.own->all_of("more_by_city") == s.own->all_of("more"));
+  // Nor those of one that was made anew.
+  s.own->send(cosmos::remove_container(*cosmos::container_address::from("shop", "by_city")));
+  auto const again = test::program{s.words()}.finish();
+  CHECK(again.status == 0);
+  auto const before = again.out.substr(0, again.out.find("comparing"));
+  CHECK(before.find("1 created") != before.npos);
+}
+
+TEST_CASE("who was killed is waited for as long as --expiry says") {
+  shop s;
+  auto orders = s.own->open("orders");
+  REQUIRE(s.own->loop.complete(orders.create(order(1, "oslo", 1))));
+  test::program running{s.words({"--watch", "--expiry", "2468"})};
+  REQUIRE(says(running, "ready to cut over"));
+  // What its leases say of that.
+  auto leases = s.own->open("leases");
+  std::string all;
+  auto reading = [&]() -> keyspan::task<bool> {
+    keyspan::feed every{leases};
+    auto stream = every.stream();
+    while (auto* const page = co_await stream.next_page()) {
+      if (!*page) co_return false;
+      for (auto const& change : (*page)->items) all += change->dump();
+    }
+    co_return true;
+  };
+  REQUIRE(s.own->loop.complete(reading()));
+  CAPTURE(all);
+  CHECK(all.find("2468000000") != all.npos);
+  running.terminate();
+  CHECK(running.finish().status == 0);
+}
+
 TEST_CASE("migrate says what is wrong, and never a key") {
   shop s;
-  auto const ended = [&](std::vector<std::string> words) {
-    words.insert(words.begin(), MIGRATE_PROGRAM);
-    test::program running{std::move(words)};
-    return running.finish();
-  };
   auto const from = s.url + "/shop/orders";
   auto const to = s.url + "/shop/by_city";
-  for (std::vector<std::string> const& words :
-       std::vector<std::vector<std::string>>{{"--sing"},
-                                             {"--sing", "1"},
-                                             {"--from", from},
-                                             {"--from", from, "--to", to},
-                                             {"--from", "shop/orders", "--to", to},
-                                             {"--poll", "0"},
-                                             {"--target-key"}}) {
-    auto const end = ended(words);
+  auto const moving = [&](std::vector<std::string> more) {
+    std::vector<std::string> all{"--from", from, "--to", to, "--target-key", "/city"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  struct wrong_line {
+    std::vector<std::string> words;
+    std::string says;
+  };
+  for (wrong_line const& one : std::vector<wrong_line>{
+           {{"--sing"}, "there is no option --sing\n"},
+           {{"--sing=" + key}, "there is no option --sing\n"},
+           {moving({key}), "word 7 of the command line is no option"},
+           {{"--from", from}, "--to is missing: --from needs --from, --to and --target-key"},
+           {{"--from", from, "--to", to}, "--target-key is missing"},
+           {{"--target-key", "/city"}, "--from is missing: --target-key needs"},
+           {{"--watch"}, "--from is missing: --watch needs"},
+           {{"--watch", "--seed", "1"}, "--seed is for the rehearsal, and that has no --watch"},
+           {{"--seed", "one"}, "--seed is a number"},
+           {{"--kills", "1001"}, "--kills is a number, 1000 at most"},
+           {{"--from", "shop/orders", "--to", to}, "--from is URL/DATABASE/CONTAINER"},
+           {{"--from", "shop/shop/orders", "--to", to}, "--from: "},
+           {{"--from", from, "--to", to, "--target-key", "city"}, "--target-key: "},
+           {{"--poll", "0"}, "--poll is a number of milliseconds, 10 at least"},
+           {moving({"--expiry", "999"}), "--expiry is a number of milliseconds, 1000 at least"},
+           {{"--target-key"}, "--target-key is followed by a value"},
+           {moving({"--name", "a b"}), "--name is 1 to 60 letters"},
+           {moving({"--name", std::string(61, 'a')}), "--name is 1 to 60 letters"},
+           {moving({"--leases", "leases"}), "--leases is DATABASE/CONTAINER"},
+           {moving({"--from-key", key}), "--from-key is the name of an environment variable"},
+           {moving({"--to-key", "NO_SUCH_KEY"}),
+            "--to: its account's key is not in the environment variable NO_SUCH_KEY; --to-key"},
+           {{"--from", from, "--to", from, "--target-key", "/city"},
+            "--from and --to are the same container"},
+           {{"--from", from, "--to", s.url + "/shop/leases", "--target-key", "/id"},
+            "--to and --leases are the same container"},
+           {moving({"--leases", "shop/by_city"}), "--to and --leases are the same container"},
+           {moving({"--leases", "shop/orders"}), "--from and --leases are the same container"}}) {
+    CAPTURE(one.words);
+    auto const end = ended(one.words);
     CHECK(end.status == 2);
-    CHECK(end.err.starts_with("usage: migrate"));
+    CHECK(end.err.starts_with("migrate: " + one.says));
+    CHECK(end.err.find("\n\nusage: migrate") != end.err.npos);
+    CHECK(end.out.empty());
+    CHECK(end.err.find(key) == end.err.npos);
   }
+  auto const help = ended({"--help"});
+  CHECK(help.status == 0);
+  CHECK(help.out.starts_with("usage: migrate"));
+  CHECK(help.err.empty());
   s.own->make("by_shop", "/shop");
   auto const other =
       ended({"--from", from, "--to", s.url + "/shop/by_shop", "--target-key", "/city"});
@@ -295,13 +413,19 @@ TEST_CASE("migrate says what is wrong, and never a key") {
   CHECK(other.err.find("another key") != other.err.npos);
   auto const missing = ended({"--from", s.url + "/shop/none", "--to", to, "--target-key", "/city"});
   CHECK(missing.status == 1);
+  CHECK(missing.err.starts_with("migrate: --from " + s.url + "/shop/none, its key in COSMOS_KEY"));
   CHECK(missing.err.find("not_found") != missing.err.npos);
+  ::setenv("ANOTHER_KEY", "no base64 ...", 1);
+  auto const no_key = ended(moving({"--to-key", "ANOTHER_KEY"}));
+  CHECK(no_key.status == 2);
+  CHECK(no_key.err.starts_with("migrate: --to: the environment variable ANOTHER_KEY has no key"));
+  CHECK(no_key.err.find("no base64 ...") == no_key.err.npos);
   std::string const wrong = "d3Jvbmcgd3Jvbmcgd3Jvbmc=";
   ::setenv("ANOTHER_KEY", wrong.c_str(), 1);
-  auto const refused = ended({"--from", from, "--to", to, "--target-key", "/city", "--from-key",
-                              "ANOTHER_KEY", "--to-key", "ANOTHER_KEY"});
+  auto const refused = ended(moving({"--to-key", "ANOTHER_KEY"}));
   CHECK(refused.status == 1);
   CHECK(refused.err.find("unauthorized") != refused.err.npos);
+  CHECK(refused.err.starts_with("migrate: --to " + to + ", its key in ANOTHER_KEY"));
   CHECK((refused.out + refused.err).find(wrong) == std::string::npos);
 }
 
@@ -311,7 +435,9 @@ TEST_CASE("the rehearsal of a migration ends well") {
   CHECK(end.status == 0);
   CHECK(end.out.find("* the program was killed, and is started again\n") != end.out.npos);
   CHECK(end.out.find("ready to cut over") != end.out.npos);
-  CHECK(end.out.find("verified: cut over\n") != end.out.npos);
+  CHECK(end.out.find("since this start") != end.out.npos);
+  CHECK(end.out.find("rehearsed: both were the same in the end\n") != end.out.npos);
+  CHECK(end.out.find("verified") == end.out.npos);
 }
 
 }  // namespace

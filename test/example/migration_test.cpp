@@ -4,14 +4,21 @@
 #include <example/migration_rehearsal.hpp>
 #include <example/mortal_container.hpp>
 
+#include <keyspan/async/manual_clock.hpp>
+#include <keyspan/async/ready.hpp>
+#include <keyspan/async/run_loop.hpp>
 #include <keyspan/async/sync_wait.hpp>
 #include <keyspan/async/task.hpp>
 #include <keyspan/core/error.hpp>
+#include <keyspan/core/result.hpp>
 #include <keyspan/feed/feed.hpp>
 #include <keyspan/feed/feed_mode.hpp>
 #include <keyspan/hash/cosmos_v2.hpp>
 #include <keyspan/key/container_definition.hpp>
 #include <keyspan/key/partition_key.hpp>
+#include <keyspan/lease/lease_store.hpp>
+#include <keyspan/lease/memory_store.hpp>
+#include <keyspan/range/routing_refresh.hpp>
 #include <keyspan/transport/memory_options.hpp>
 #include <keyspan/transport/stored.hpp>
 
@@ -240,6 +247,81 @@ TEST_CASE("a comparison finds what is missing, other, and too much") {
   CHECK(third.is_same());
   CHECK(third.documents == 5);
   CHECK(third.source_sum == third.target_sum);
+}
+
+// A container that tells of its partitions two by two.
+struct leafing_container : rehearsal::container {
+  using rehearsal::container::container;
+  using partitions_page = keyspan::partition_page<token_type>;
+
+  keyspan::ready<keyspan::result<partitions_page>> topology(std::string const& known) {
+    auto const all = partitions();
+    std::size_t const first = known.empty() ? 0 : std::stoul(known);
+    partitions_page page{.version = known, .not_modified = first == all.size()};
+    for (std::size_t i = first; i < all.size() && i < first + 2; ++i) {
+      page.partitions.push_back(all[i]);
+      page.version = std::to_string(i + 1);
+    }
+    return {std::move(page)};
+  }
+};
+
+TEST_CASE("a comparison sees all partitions, in however many pages they are told") {
+  keyspan::memory_options<document> many;
+  many.partitions = 5;
+  leafing_container orders{keyspan::cosmos_v2,
+                           keyspan::documents_container(moving::path_of("/customer")), many};
+  pair_of_containers all;
+  moving::mover by{orders, moving::path_of("/customer"), all.copies, moving::path_of("/city")};
+  for (int i = 0; i < 100; ++i) {
+    document const one{
+        {"id", std::to_string(i)}, {"customer", std::to_string(i)}, {"city", "oslo"}};
+    REQUIRE(orders.create(one).value.has_value());
+    if (i % 2 == 0) REQUIRE(all.copies.create(one).value.has_value());
+  }
+  moving::comparison both{orders, all.copies, by};
+  auto const found = keyspan::sync_wait(both.run());
+  REQUIRE(found);
+  CHECK(found->documents == 100);
+  CHECK(found->repaired == 50);
+  CHECK(all.copies.size() == 100);
+}
+
+TEST_CASE("a migration whose leases no store would take says so") {
+  pair_of_containers all;
+  keyspan::manual_clock clock;
+  keyspan::memory_store store{clock};
+  auto leases = store.view("copier", clock);
+  moving::migration_options<keyspan::token128> options;
+  options.processing.lease_prefix = "a b";
+  moving::migration moved{
+      all.orders, moving::path_of("/customer"), all.copies, moving::path_of("/city"), leases, clock,
+      options};
+  keyspan::run_loop loop;
+  auto const done = loop.complete(moved.run(), clock);
+  REQUIRE_FALSE(done);
+  CHECK(done.error().code == keyspan::errc::invalid_options);
+}
+
+TEST_CASE("a target is a migration's own that nobody has written to, or that has its leases") {
+  pair_of_containers all;
+  keyspan::manual_clock clock;
+  keyspan::memory_store store{clock};
+  auto leases = store.view("copier", clock);
+  auto const is_own = [&] {
+    auto const found = keyspan::sync_wait(moving::is_its_own_target(all.copies, leases, "a."));
+    REQUIRE(found);
+    return *found;
+  };
+  CHECK(is_own());
+  all.write("oslo", 1);
+  all.settle();
+  CHECK_FALSE(is_own());
+  keyspan::store_request const patiently;
+  REQUIRE(keyspan::sync_wait(leases.create("b.layout", "{}", patiently)));
+  CHECK_FALSE(is_own());
+  REQUIRE(keyspan::sync_wait(leases.create("a.layout", "{}", patiently)));
+  CHECK(is_own());
 }
 
 TEST_CASE("an outage is no fault of a document") {
