@@ -5,9 +5,11 @@
 #include <keyspan/core/result.hpp>
 #include <keyspan/cosmos/credential.hpp>
 #include <keyspan/cosmos/regional_account.hpp>
+#include <keyspan/cosmos/service_errors.hpp>
 #include <keyspan/cosmos/service_request.hpp>
 #include <keyspan/region/account_regions.hpp>
 #include <keyspan/region/region_marks.hpp>
+#include <keyspan/region/region_retry.hpp>
 #include <keyspan/transport/endpoint.hpp>
 #include <keyspan/transport/message.hpp>
 
@@ -17,6 +19,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -230,6 +233,55 @@ TEST_CASE("a region without room for a write leaves it to another one at once") 
   REQUIRE(sync_wait(reviews->create(review{"r-1", "redmond", 5})));
   CHECK(a.places() == "north west");
   CHECK(a.clock.waits.empty());
+}
+
+TEST_CASE("each status of the service leads to what is done about it in regions") {
+  using enum keyspan::region_trouble;
+  struct row {
+    std::uint16_t status, substatus;
+    keyspan::region_trouble read, write, write_in_many;
+  };
+  for (auto const& one : {row{200, 0, none, none, none},
+                          row{304, 0, none, none, none},
+                          row{400, 0, none, none, none},
+                          row{400, 1001, none, none, none},
+                          row{400, 1004, none, none, none},
+                          row{400, 1024, none, none, none},
+                          row{401, 0, none, none, none},
+                          row{403, 3, not_writable, not_writable, not_writable},
+                          row{403, 1008, not_there, not_there, not_there},
+                          row{403, 1014, none, none, none},
+                          row{404, 0, none, none, none},
+                          row{404, 1002, behind, behind, behind},
+                          row{404, 1003, none, none, none},
+                          row{404, 1013, not_ready, not_ready, not_ready},
+                          row{408, 0, unclear, none, none},
+                          row{409, 0, none, none, none},
+                          row{410, 0, unavailable, unavailable, unavailable},
+                          row{410, 1000, none, none, none},
+                          row{410, 1002, none, none, none},
+                          row{410, 1007, none, none, none},
+                          row{410, 1008, none, none, none},
+                          row{410, 1022, unavailable, unavailable, unavailable},
+                          row{412, 0, none, none, none},
+                          row{413, 0, none, none, none},
+                          row{429, 0, none, none, none},
+                          row{429, 3092, none, none, unavailable},
+                          row{449, 0, none, none, none},
+                          row{500, 0, unclear, none, none},
+                          row{503, 0, unavailable, unavailable, unavailable}}) {
+    INFO(one.status << '/' << one.substatus);
+    response answer;
+    answer.status = one.status;
+    if (one.substatus != 0) answer.headers.add("x-ms-substatus", std::to_string(one.substatus));
+    auto const why = keyspan::cosmos::service_errors{}(answer);
+    auto const trouble = [&](keyspan::request_kind kind, bool in_many) {
+      return why ? keyspan::trouble_of(*why, kind, in_many) : none;
+    };
+    CHECK(trouble(keyspan::request_kind::read, false) == one.read);
+    CHECK(trouble(keyspan::request_kind::write, false) == one.write);
+    CHECK(trouble(keyspan::request_kind::write, true) == one.write_in_many);
+  }
 }
 
 TEST_CASE("stored procedures run where documents are written") {

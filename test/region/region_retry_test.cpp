@@ -80,6 +80,7 @@ constexpr bool each_status_is_one_trouble() {
       {said(errc::outcome_unknown, 0), unclear, unclear, none},
       {said(errc::bad_response, 200), unclear, unclear, none},
       {said(errc::bad_request, 400), none, none, none},
+      {said(errc::unsupported, 400, 1004), none, none, none},
       {said(errc::key_mismatch, 400, 1001), none, none, none},
       {said(errc::container_changed, 400, 1024), none, none, none},
       {said(errc::unauthorized, 401), none, none, none},
