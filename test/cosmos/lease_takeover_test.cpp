@@ -25,6 +25,8 @@
 #include <keyspan/feed/read_request.hpp>
 #include <keyspan/feed/wall_time.hpp>
 #include <keyspan/hash/any_scheme.hpp>
+#include <keyspan/lease/lease_facts.hpp>
+#include <keyspan/lease/lease_ids.hpp>
 #include <keyspan/lease/lease_record.hpp>
 #include <keyspan/processor/change_batch.hpp>
 #include <keyspan/processor/lease_control.hpp>
@@ -569,6 +571,33 @@ TEST_CASE("while a fleet of the SDKs renews its leases they are not taken over")
   }
 }
 
+TEST_CASE("a lease that comes up while the others are watched is a fleet's that moves") {
+  world at;
+  at.write(10);
+  leave_leases(at, writer::dotnet_3_range);
+  auto const wide = at.lease_documents().begin()->second;
+  at.put(wide.to_json());
+  at.clock.meanwhile = [&] {
+    // It splits a lease: those that come of it share out what it had.
+    at.erase(wide.id);
+    for (auto const& [lower, upper] : {std::pair{wide.range->lower, std::string{"08"}},
+                                       std::pair{std::string{"08"}, wide.range->upper}}) {
+      auto part = wide;
+      part.range = {lower, upper};
+      part.lease_token = lower + "-" + upper;
+      part.id = world::id_of(part.lease_token);
+      at.put(part.to_json());
+    }
+    at.clock.meanwhile = {};
+  };
+  auto const why = at.refusal();
+  CHECK(why.starts_with("foreign_lease: lease \""));
+  CHECK(why.find("still moves: stop that fleet") != why.npos);
+  for (auto const& [token, one] : at.lease_documents()) CHECK(!one.property("keyspan"));
+  at.clock.at += 1h;
+  CHECK(at.taken().leases == 3);
+}
+
 TEST_CASE("a fleet that moves while leases are written is noticed, and what it did counts") {
   // Before every write in turn the fleet reads on, behind the back of who takes over.
   for (auto const who : all_writers) {
@@ -757,14 +786,218 @@ TEST_CASE("of hosts that take over at once one does it, and all find it done") {
     }
 }
 
-TEST_CASE("what is taken over already costs one question") {
+TEST_CASE("what is taken over already costs one question, and a list") {
   world at;
   leave_leases(at, writer::dotnet_3_range);
   at.taken();
+  auto const before = at.documents();
   auto const asked = at.to.asked.size();
   auto const outcome = at.taken();
-  CHECK(outcome == takeover_outcome{.was_done = true});
-  CHECK(at.to.asked.size() == asked + 1);
+  CHECK(outcome == takeover_outcome{.was_done = true, .leases = 2});
+  CHECK(at.to.asked.size() == asked + 2);
+  CHECK(at.documents() == before);
+}
+
+// ---- that fleet comes back ---------------------------------------------------------------------
+
+// What a store says of the leases; nothing where they are all ours.
+std::string told_by_the_store(world& at) {
+  auto const over = at.store();
+  auto const listed = sync_wait(over.list("", {}));
+  return listed ? std::string{} : std::string{listed.error().to_text().view()};
+}
+// As that fleet writes a lease: with its properties, and without members that it does not know.
+void move_a_lease(world& at, std::string_view upper, std::string owner,
+                  std::optional<std::string> continuation = {}) {
+  for (auto const& [token, lease] : at.lease_documents()) {
+    if (!lease.range || lease.range->upper != upper) continue;
+    auto moved = lease;
+    moved.owner = std::move(owner);
+    if (continuation) moved.continuation = *std::move(continuation);
+    moved.others = json::object();
+    at.put(moved.to_json());
+    return;
+  }
+  FAIL("there is no such lease");
+}
+
+TEST_CASE("a lease that the other fleet moves once more is taken over once more") {
+  for (bool const has_run : {false, true}) {
+    INFO(has_run);
+    world at;
+    at.write(20);
+    leave_leases(at, writer::dotnet_3_range);
+    at.taken();
+    if (has_run) CHECK(at.handled_by_a_host().empty());
+    auto const epoch_of = [&] {
+      auto over = at.store();
+      keyspan::lease_control control{*at.reviews, over};
+      return sync_wait(control.list()).value().back().facts.epoch;
+    };
+    auto const epoch = epoch_of();
+    CHECK((epoch > 0) == has_run);
+    at.write(10);
+    auto const last = at.partitions().back();
+    move_a_lease(at, "FF", "host-a", at.read_all(last.range));
+    at.write(10);
+    auto const advice = told_by_the_store(at);
+    CHECK(advice.find("\"host-a\": stop that fleet, then take them over") != advice.npos);
+    auto const back_too_early = at.give();
+    REQUIRE(!back_too_early);
+    CHECK(back_too_early.error().text.view().find(
+              "stop that fleet, then take its leases over again") != std::string_view::npos);
+    // As long as it moves they are not.
+    at.clock.meanwhile = [&] { move_a_lease(at, "FF", "host-a"); };
+    auto const why = at.refusal();
+    CHECK(why.starts_with("foreign_lease: lease \""));
+    CHECK(why.find("\": host-a still moves it: stop that fleet") != why.npos);
+    at.clock.meanwhile = {};
+    CHECK(!told_by_the_store(at).empty());
+    // It was stopped.
+    at.clock.waits.clear();
+    auto const outcome = at.taken();
+    CHECK(outcome == takeover_outcome{.leases = 2, .written = 1});
+    CHECK(at.clock.waits == std::vector<instant::duration>{62s});
+    CHECK(told_by_the_store(at).empty());
+    CHECK(at.taken().was_done);
+    CHECK(epoch_of() >= epoch);
+    auto const handled = at.handled_by_a_host();
+    for (int i = 20; i < 40; ++i) {
+      std::string const article = "article " + std::to_string(i);
+      keyspan::key_value const key{article};
+      auto const token = keyspan::token_of(at.reviews->scheme(), key);
+      bool const was_read = i < 30 && !(token.value() < last.range.lower());
+      CHECK(handled.contains("r-" + std::to_string(i)) == !was_read);
+    }
+    CHECK(at.given().leases == 2);
+  }
+}
+
+TEST_CASE("an owner that may be at work is asked to go where the other fleet has come to") {
+  world at;
+  at.write(10);
+  leave_leases(at, writer::dotnet_3_range);
+  at.taken();
+  std::map<std::string, int> seen;
+  auto const handled = at.handled_by_a_host([&] {
+    at.write(10);
+    auto const last = at.partitions().back();
+    move_a_lease(at, "FF", "", at.read_all(last.range));
+    at.clock.at += 1h;
+    CHECK(at.taken().written == 1);
+    auto over = at.store();
+    keyspan::lease_control control{*at.reviews, over};
+    auto const lease = sync_wait(control.list()).value().back();
+    CHECK(lease.facts.owner);
+    REQUIRE(lease.reset);
+    CHECK(lease.reset->parts.front().from.text() == at.read_all(last.range));
+    for (int i = 0; i < 60; ++i) at.hosts.advance(1s);
+    auto const later = sync_wait(control.list()).value().back();
+    CHECK(later.facts.epoch > lease.facts.epoch);
+    CHECK(!later.reset);
+    CHECK(told_by_the_store(at).empty());
+  });
+  for (int i = 10; i < 20; ++i) {
+    std::string const article = "article " + std::to_string(i);
+    keyspan::key_value const key{article};
+    auto const token = keyspan::token_of(at.reviews->scheme(), key);
+    if (token.value() < at.partitions().back().range.lower())
+      CHECK(handled.contains("r-" + std::to_string(i)));
+  }
+}
+
+TEST_CASE("leases that the other fleet makes beside those taken over go, and theirs stay") {
+  world at;
+  at.write(20);
+  leave_leases(at, writer::dotnet_2);
+  at.taken();
+  at.write(10);
+  at.put(world::of_dotnet_2("0", ""));
+  CHECK(told_by_the_store(at).find("is one of another processor, and was not taken over") !=
+        std::string::npos);
+  auto const early = at.give();
+  REQUIRE(!early);
+  CHECK(early.error().text.view().find("stop that fleet, then take its leases over") !=
+        std::string_view::npos);
+  CHECK(at.taken() == takeover_outcome{.leases = 2, .removed = 1});
+  CHECK(told_by_the_store(at).empty());
+  CHECK(at.taken().was_done);
+  CHECK(world::are(at.handled_by_a_host(), 20, 30));
+}
+
+TEST_CASE("leases of a split that is under way are in nobody's way") {
+  world at;
+  at.write(10);
+  leave_leases(at, writer::dotnet_3_range);
+  at.taken();
+  auto const over = at.store();
+  auto const stored = sync_wait(over.list("lease.", {})).value();
+  using record_type = keyspan::lease_record<keyspan::any_token>;
+  auto const first = *std::find_if(stored.begin(), stored.end(),
+                                   [](auto const& one) { return !one.id.ends_with("-FF"); });
+  auto parent = record_type::from_text(at.reviews->scheme(), first.body).value();
+  auto const middle =
+      keyspan::range_from_hex(at.reviews->scheme(), "", "10000000000000000000000000000000").value();
+  std::vector<keyspan::token_range<keyspan::any_token>> const halves{
+      middle, {middle.upper().at(), parent.range.upper()}};
+  parent.facts.phase = keyspan::lease_phase::ended;
+  parent.children = halves;
+  REQUIRE(sync_wait(over.replace(first.id, parent.to_text(), first.version, {})));
+  for (std::size_t made = 0; made <= halves.size(); ++made) {
+    INFO(made);
+    CHECK(at.taken().was_done);
+    move_a_lease(at, "FF", "host-a");
+    at.clock.at += 1h;
+    CHECK(at.taken() == takeover_outcome{.leases = 1 + made, .written = 1});
+    // The one that has ended as well: it stays what it was.
+    auto const upper = std::string{parent.range.upper().to_hex().view()};
+    for (auto const& [token, lease] : at.lease_documents())
+      if (token == "-" + upper) {
+        auto moved = lease;
+        moved.owner = "host-a";
+        at.put(moved.to_json());
+      }
+    at.clock.at += 1h;
+    CHECK(at.taken() == takeover_outcome{.leases = 1 + made, .written = 1});
+    CHECK(sync_wait(over.read(first.id, {})).value().body == parent.to_text());
+    if (made == halves.size()) break;
+    record_type child{halves[made]};
+    child.position = parent.position;
+    child.position.parts.front().range = halves[made];
+    child.parents = {parent.range};
+    keyspan::lease_ids const ids{""};
+    auto const id = ids.lease("cosmos_v2", halves[made]);
+    REQUIRE(sync_wait(over.create(id, child.to_text(), {})));
+  }
+}
+
+TEST_CASE("a fleet that comes back is taken over again also where that breaks off") {
+  for (auto const happens : {nth_write::what::refused, nth_write::what::done_and_not_answered})
+    for (int n = 1;; ++n) {
+      INFO(static_cast<int>(happens) << " " << n);
+      world at;
+      at.write(10);
+      leave_leases(at, writer::dotnet_2);
+      at.taken();
+      for (auto const& one : at.partitions()) move_a_lease(at, world::upper_of(one), "host-a");
+      at.put(world::of_dotnet_2("0", ""));
+      at.clock.at += 1h;
+      nth_write failing;
+      failing(at, n, happens);
+      auto const first = at.take();
+      at.to.before = {};
+      if (failing.writes < n) {
+        REQUIRE(first);
+        CHECK(n > 4);
+        break;
+      }
+      CHECK(!first);
+      at.taken();
+      CHECK(at.taken().was_done);
+      CHECK(at.lease_documents().size() == 2);
+      at.write(10);
+      CHECK(world::are(at.handled_by_a_host(), 10, 20));
+    }
 }
 
 TEST_CASE("leases that processors made themselves are no other fleet's") {
@@ -982,6 +1215,25 @@ TEST_CASE("members that nobody here knows stay in leases that keep their documen
   auto const kept = at.lease_documents().begin()->second;
   CHECK(kept.others["partitionKey"] == "a");
   CHECK(kept.property("note") == "b");
+  CHECK(kept.others["kind"] == "lease");
+  CHECK(kept.others["epoch"] == 0);
+  // Until a processor writes it.
+  at.handled_by_a_host();
+  auto const written = at.lease_documents().begin()->second;
+  CHECK(!written.others.contains("partitionKey"));
+  CHECK(!written.property("note"));
+  CHECK(written.others["epoch"] == 1);
+}
+
+TEST_CASE("a lease that was taken over holds for as long as the caller has said") {
+  world at{1};
+  leave_leases(at, writer::dotnet_3_range);
+  auto options = world::how();
+  options.expiry = 90s;
+  at.taken(options);
+  auto over = at.store();
+  keyspan::lease_control control{*at.reviews, over};
+  CHECK(sync_wait(control.list()).value().front().facts.held_for == 90s);
 }
 
 // ---- the way back ------------------------------------------------------------------------------
@@ -1071,6 +1323,44 @@ TEST_CASE("while a processor lives its leases are not given back") {
   CHECK(why.find("\": ada still moves it: stop every processor of these leases") != why.npos);
   CHECK(documents == 0);
   at.given();
+}
+
+TEST_CASE("who is refused to give back leaves it to new hosts to begin") {
+  for (bool const has_marker : {false, true}) {
+    INFO(has_marker);
+    world at;
+    at.write(10);
+    leave_leases(at, writer::dotnet_3_range);
+    at.taken();
+    if (!has_marker) at.erase(std::string{prefix} + ".takeover");
+    work_and_stop(at, [&] {
+      at.clock.meanwhile = [&] {
+        for (int i = 0; i < 40; ++i) at.hosts.advance(1s);
+      };
+      CHECK(!at.give());
+      at.clock.meanwhile = {};
+      auto const marker = at.documents()[std::string{prefix} + ".takeover"];
+      CHECK(marker["keyspan.takeover"]["stage"] == "done");
+      CHECK(at.taken().was_done);
+    });
+    at.given();
+  }
+}
+
+TEST_CASE("a lease that was to be read from elsewhere is given back so") {
+  for (auto const form : {lease_form::range, lease_form::partition}) {
+    world at;
+    at.write(10);
+    leave_leases(at, writer::dotnet_3_range);
+    at.taken();
+    auto over = at.store();
+    keyspan::lease_control control{*at.reviews, over};
+    auto const all = keyspan::whole_space(at.reviews->scheme());
+    REQUIRE(sync_wait(control.reset(all, from_beginning)));
+    at.given(world::back_as(form));
+    for (auto const& [token, one] : at.lease_documents()) CHECK(one.continuation.empty());
+    CHECK(at.lease_documents().size() == 2);
+  }
 }
 
 TEST_CASE("a processor that has died is waited for, and its leases are given back") {

@@ -120,6 +120,28 @@ TEST_CASE("the document of a lease says in members of its own what the lease say
   CHECK(last["FeedRange"]["Range"]["max"] == "FF");
 }
 
+TEST_CASE("what people look for in a lease stands beside its owner") {
+  auto one = lease_of(range_of(""));
+  one.facts.epoch = 12;
+  one.facts.sequence = 7;
+  auto made = document_of(one);
+  CHECK(made["epoch"] == 12);
+  CHECK(!made.contains("paused"));
+  CHECK(!made.contains("attempts"));
+  one.paused = "the sink is full";
+  one.attempts = {7, 3};
+  made = document_of(one);
+  CHECK(made["paused"] == "the sink is full");
+  CHECK(made["attempts"] == 3);
+  // Attempts at what lies behind are over; that it is paused shows, whatever the reason.
+  one.attempts = {6, 3};
+  one.paused = "\xFF";
+  made = document_of(one);
+  CHECK(made["paused"] == "");
+  CHECK(!made.contains("attempts"));
+  CHECK(lease_document::from_json(made).has_value());
+}
+
 TEST_CASE("what the members cannot say is left out of them") {
   auto const range = range_of("");
   auto one = lease_of(range);

@@ -583,8 +583,8 @@ class lease_moving {
   // long; else by waiting here, and looking again.
   task<result<void>> watch(std::vector<watched> const& all) {
     if (has_watched_) co_return result<void>{};
-    auto marking = write_marker(marker_.stage == takeover_stage::done ? takeover_stage::watching
-                                                                      : marker_.stage);
+    // Its stage stays: whoever is refused has changed nothing for the others.
+    auto marking = write_marker(marker_.stage);
     auto const now = co_await std::move(marking);
     if (!now) co_return unexpected{now.error()};
     has_watched_ = true;
@@ -701,11 +701,16 @@ class lease_taking : lease_moving<Account, Source, Clock> {
     std::optional<record_type> record{};
     bool is_ours = false;
     bool is_stale = false;  // made of another one that has moved since
+
+    // Whether it is the one that has its range; one that has ended has none.
+    bool owns() const { return record && is_ours && !is_stale && !has_ended(); }
+    bool has_ended() const { return record && record->facts.phase == lease_phase::ended; }
   };
   // What becomes of one that is not ours.
   struct conversion {
     std::size_t of = 0;
     std::vector<cursor_type> positions{};  // one for each new lease
+    bool is_ended = false;                 // what stood there is written again
   };
 
   task<result<takeover_outcome>> once() {
@@ -713,11 +718,11 @@ class lease_taking : lease_moving<Account, Source, Clock> {
     auto reading = this->read_marker();
     auto const marked = co_await std::move(reading);
     if (!marked) co_return unexpected{marked.error()};
-    if (has_marker_ && marker_.stage == takeover_stage::done) co_return was_done();
+    is_again_ = has_marker_ && marker_.stage == takeover_stage::done;
     if (marker_.stage == takeover_stage::returning || marker_.stage == takeover_stage::removing)
       co_return fail(errc::invalid_options,
                      "these leases are being given back: finish that before, by give_back_leases");
-    if (!has_checked_) {
+    if (!has_checked_ && !is_again_) {
       auto checking = documents_.check_key();
       auto const checked = co_await std::move(checking);
       if (!checked) co_return unexpected{checked.error()};
@@ -729,7 +734,10 @@ class lease_taking : lease_moving<Account, Source, Clock> {
     if (!looked) co_return unexpected{looked.error()};
     bool const is_all_ours = std::all_of(found_.begin(), found_.end(),
                                          [](found_lease const& one) { return one.is_ours; });
-    if (!has_marker_ && has_layout_ && is_all_ours) co_return was_done();
+    is_again_ = is_again_ || (!has_marker_ && has_layout_);
+    if (is_again_ && is_all_ours) co_return was_done();
+    // Each of its writes is a step from one whole state to another: the stage stays.
+    if (is_again_) marker_.stage = takeover_stage::done;
 
     std::vector<watched> theirs;
     for (auto const& one : found_) {
@@ -747,9 +755,11 @@ class lease_taking : lease_moving<Account, Source, Clock> {
     auto const still = co_await std::move(watching);
     if (!still) co_return unexpected{still.error()};
 
-    auto marking = this->write_marker(takeover_stage::writing);
-    auto const begun = co_await std::move(marking);
-    if (!begun) co_return unexpected{begun.error()};
+    if (!is_again_) {
+      auto marking = this->write_marker(takeover_stage::writing);
+      auto const begun = co_await std::move(marking);
+      if (!begun) co_return unexpected{begun.error()};
+    }
     for (auto const& one : found_) {
       if (!one.is_stale) continue;
       auto removing = documents_.remove(one.document.id, one.document.etag);
@@ -765,6 +775,8 @@ class lease_taking : lease_moving<Account, Source, Clock> {
     co_return co_await std::move(finishing);
   }
   takeover_outcome was_done() {
+    outcome_.leases = static_cast<std::size_t>(
+        std::count_if(found_.begin(), found_.end(), [](auto const& one) { return one.owns(); }));
     outcome_.was_done = outcome_.written == 0 && outcome_.removed == 0;
     return outcome_;
   }
@@ -794,8 +806,10 @@ class lease_taking : lease_moving<Account, Source, Clock> {
       if (!recorded) co_return unexpected{recorded.error()};
       found_.push_back(std::move(made));
     }
-    if (found_.empty()) co_return nothing_found(others);
+    if (found_.empty() && !is_again_) co_return nothing_found(others);
+    bool const is_first = !is_again_ && (has_marker_ || !has_layout_);
     for (auto& one : found_) {
+      if (!is_first) break;
       auto const origin = one.document.property(origin_property);
       if (!one.is_ours || !origin) continue;
       for (auto const& other : found_)
@@ -840,7 +854,7 @@ class lease_taking : lease_moving<Account, Source, Clock> {
     std::vector<conversion> all;
     std::vector<piece> pieces;
     for (auto const& one : found_)
-      if (one.is_ours && !one.is_stale) pieces.push_back({one.record->range, one.document.id});
+      if (one.owns()) pieces.push_back({one.record->range, one.document.id});
     std::optional<feed_mode> mode;
     for (std::size_t i = 0; i < found_.size(); ++i) {
       auto const& one = found_[i];
@@ -848,10 +862,14 @@ class lease_taking : lease_moving<Account, Source, Clock> {
         if (!one.is_stale && !mode) mode = one.record->position.mode;
         continue;
       }
+      if (one.has_ended()) {
+        all.push_back({i, {}, true});
+        continue;
+      }
       auto finding = ranges_of(one.document);
       auto ranges = co_await std::move(finding);
       if (!ranges) co_return unexpected{ranges.error()};
-      auto placing = positions_of(one, without_done(one.document.id, *std::move(ranges)));
+      auto placing = positions_of(one, without_done(one, *std::move(ranges)));
       auto positions = co_await std::move(placing);
       if (!positions) co_return unexpected{positions.error()};
       for (auto const& position : *positions) {
@@ -866,18 +884,24 @@ class lease_taking : lease_moving<Account, Source, Clock> {
       all.push_back({i, *std::move(positions)});
     }
     outcome_.leases = pieces.size();
-    if (auto const whole = this->see_cover(std::move(pieces)); !whole)
-      co_return unexpected{whole.error()};
+    auto const whole = this->see_cover(std::move(pieces));
+    // Processors of ours fill the holes that they leave, in the middle of a split among others.
+    bool const is_filled = is_again_ && !whole && whole.error().code == errc::gap;
+    if (!whole && !is_filled) co_return unexpected{whole.error()};
     co_return all;
   }
 
-  // What of the ranges of a lease has no new lease yet.
-  std::vector<range_type> without_done(std::string const& id,
+  // What of the ranges of a lease has no new lease yet. Of one that was made beside leases that
+  // had been taken over already, what none of these is of.
+  std::vector<range_type> without_done(found_lease const& of,
                                        std::vector<range_type> ranges) const {
+    if (is_again_ && of.record) return ranges;
     std::vector<range_type> done;
-    for (auto const& one : found_)
-      if (one.is_ours && !one.is_stale && one.document.property(origin_property) == id)
-        done.push_back(one.record->range);
+    for (auto const& one : found_) {
+      bool const is_made_of_it =
+          one.is_ours && !one.is_stale && one.document.property(origin_property) == of.document.id;
+      if (is_again_ ? one.record.has_value() : is_made_of_it) done.push_back(one.record->range);
+    }
     std::sort(done.begin(), done.end());
     std::vector<range_type> left;
     for (auto const& range : ranges) {
@@ -938,9 +962,7 @@ class lease_taking : lease_moving<Account, Source, Clock> {
     }
     std::vector<cursor<keyspan::token_of_source<Source>>> told;
     // What only we know, where they have not moved it since.
-    bool const is_known =
-        one.record && one.record->position.parts.size() > 1 && lease.continuation.empty();
-    if (is_known) {
+    if (one.record && is_unmoved(one)) {
       blank.mode = one.record->position.mode;
       told = one.record->position.parts;
     } else if (lease.version == lease_version::range && is_state(lease.continuation)) {
@@ -1009,23 +1031,51 @@ class lease_taking : lease_moving<Account, Source, Clock> {
     co_return made;
   }
 
+  // Whether a lease that had been ours stands where we have left it.
+  static bool is_unmoved(found_lease const& one) {
+    return one.document.continuation == told_continuation(one.record->position);
+  }
+  // What is known of a lease that had been ours goes on: an owner that may be at work is asked to
+  // go where the other fleet has come to, as `lease_control::reset` asks it.
+  record_type record_of(found_lease const& of, range_type const& range,
+                        cursor_type const& position) const {
+    if (!of.record || of.record->range != range) {
+      record_type made{range};
+      made.facts.stamp = {departed_session, 0};
+      made.facts.held_for = expiry_;
+      made.facts.epoch = epoch_in(of.document);
+      if (of.record) made.facts.epoch = (std::max)(made.facts.epoch, of.record->facts.epoch);
+      made.position = position;
+      return made;
+    }
+    record_type made = *of.record;
+    if (made.facts.phase == lease_phase::ended || is_unmoved(of)) return made;
+    if (made.facts.owner) {
+      made.reset = position;
+    } else {
+      made.reset.reset();
+      made.position = position;
+      ++made.facts.sequence;
+    }
+    return made;
+  }
   // A document of theirs as one of ours. What the service has not told stays the other fleet's.
-  lease_document made_of(lease_document const& from, cursor_type const& position) const {
-    range_type const range{position.parts.front().range.lower(),
-                           position.parts.back().range.upper()};
-    record_type record{range};
-    record.facts.stamp = {departed_session, 0};
-    record.facts.held_for = expiry_;
-    record.facts.epoch = epoch_in(from);
-    record.position = position;
-    lease_document made = from;
+  lease_document made_of(found_lease const& of, range_type const& range,
+                         cursor_type const& position) const {
+    record_type const record = record_of(of, range, position);
+    lease_document made = of.document;
     made.version = lease_version::range;
     made.naming = lease_naming::lease_token;
     made.id = places_.lease(this->scheme_name(), range);
     made.range = epk_of(range);
     made.lease_token = lease_token_of(*made.range);
     made.owner.clear();
-    made.continuation = told_continuation(position);
+    if (record.facts.owner) {
+      made.owner = is_utf8(record.owner_name) ? record.owner_name : std::string{};
+      if (made.owner.empty()) made.owner = record.facts.owner.to_text().view();
+    }
+    made.continuation = told_continuation(record.position);
+    say_state(made.others, record);
     put_record(made, record.to_text());
     made.properties.erase(std::string{returned_property});
     made.properties.erase(std::string{origin_property});
@@ -1033,15 +1083,28 @@ class lease_taking : lease_moving<Account, Source, Clock> {
     return made;
   }
   task<result<void>> convert(conversion const& what) {
-    lease_document const& from = found_[what.of].document;
+    found_lease const& of = found_[what.of];
+    lease_document const& from = of.document;
     see_form(from);
+    if (what.is_ended) {
+      lease_document const made = made_of(of, of.record->range, of.record->position);
+      auto writing = documents_.write(made.to_json(), from.etag);
+      auto const written = co_await std::move(writing);
+      if (!written) co_return this->conflict(written.error());
+      ++outcome_.written;
+      co_return result<void>{};
+    }
     for (auto const& position : what.positions) {
-      lease_document made = made_of(from, position);
+      range_type const range{position.parts.front().range.lower(),
+                             position.parts.back().range.upper()};
+      lease_document made = made_of(of, range, position);
       bool const is_in_place = made.id == from.id;
       if (!is_in_place) {
         made.properties[std::string{origin_property}] = from.id;
         made.properties[std::string{origin_etag_property}] = from.etag;
-        made.others = nlohmann::json::object();
+        auto const others = std::exchange(made.others, nlohmann::json::object());
+        for (auto const* const name : state_members)
+          if (others.contains(name)) made.others[name] = others[name];
       }
       auto writing = documents_.write(made.to_json(), is_in_place ? from.etag : std::string{});
       auto const written = co_await std::move(writing);
@@ -1086,6 +1149,7 @@ class lease_taking : lease_moving<Account, Source, Clock> {
   bool has_checked_ = false;
   std::vector<found_lease> found_{};
   bool has_layout_ = false;
+  bool is_again_ = false;  // they were taken over, and that fleet has come back since
 };
 
 // ---- and back ----------------------------------------------------------------------------------
@@ -1141,6 +1205,15 @@ class lease_returning : lease_moving<Account, Source, Clock> {
     auto const looked = co_await std::move(looking);
     if (!looked) co_return unexpected{looked.error()};
     if (!has_marker_ && records_.empty()) co_return nothing_left();
+
+    bool const is_begun =
+        marker_.stage == takeover_stage::returning || marker_.stage == takeover_stage::removing;
+    for (auto const& one : theirs_)
+      if (!is_begun && !one.property(returned_property))
+        co_return lease_refused(one.id, errc::foreign_lease,
+                                "it is one of a processor of the SDKs: stop that fleet, then take "
+                                "its leases over");
+    if (!has_marker_) marker_.stage = takeover_stage::done;
 
     std::vector<watched> movers = members_;
     for (auto const& one : leases_)
@@ -1418,7 +1491,7 @@ class lease_returning : lease_moving<Account, Source, Clock> {
 /// for processors over a `cosmos_lease_store` of the same `document_prefix` and `lease_prefix`:
 /// they go on with the same ranges from the same positions. Call it on every host, before its
 /// processor runs: one does it, the others find it done, and where it is done already it reads one
-/// document.
+/// document and lists the leases.
 ///
 ///   take_over_leases(account, leases, reviews, clock, options)
 ///
@@ -1426,6 +1499,9 @@ class lease_returning : lease_moving<Account, Source, Clock> {
 /// service, are watched for so long first; where one moves it is `foreign_lease`, and nothing was
 /// changed, or at most some leases that this can be repeated over. All ranges are looked at before
 /// the first write. It may break off at any write, and is repeated then.
+///
+/// Where that fleet comes back afterwards, call it again once it is stopped: leases that it has
+/// moved are read on from there, and those that it has made beside the ones of ours go.
 ///
 /// `source` is the container whose changes are handled: partitions that were split since are read
 /// by what they became. The account, the source and the clock outlive the task.

@@ -30,6 +30,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -147,6 +148,20 @@ inline std::string owner_of(service_lease const& lease) {
   if (!lease.owner_name.empty() && is_utf8(lease.owner_name)) return lease.owner_name;
   return std::string{lease.facts.owner.to_text().view()};
 }
+// What people look for beside: names that no processor of the SDKs has.
+inline constexpr std::array state_members{"kind", "phase", "epoch", "paused", "attempts"};
+
+template <class Record>
+void say_state(nlohmann::json& members, Record const& lease) {
+  for (auto const* const name : state_members) members.erase(name);
+  members["kind"] = "lease";
+  members["phase"] = std::string{name_of(lease.facts.phase)};
+  members["epoch"] = lease.facts.epoch;
+  if (!lease.paused.empty())
+    members["paused"] = is_utf8(lease.paused) ? lease.paused : std::string{};
+  bool const is_tried = lease.attempts.sequence == lease.facts.sequence;
+  if (is_tried && lease.attempts.count != 0) members["attempts"] = lease.attempts.count;
+}
 inline lease_document document_of_lease(service_lease const& lease) {
   lease_document made;
   auto const& upper = lease.range.upper();
@@ -158,8 +173,7 @@ inline lease_document document_of_lease(service_lease const& lease) {
   made.continuation = continuation_of(lease);
   made.mode = lease.position.mode == feed_mode::all_versions_and_deletes ? "Full-Fidelity Feed"
                                                                          : "Incremental Feed";
-  made.others["kind"] = "lease";
-  made.others["phase"] = std::string{name_of(lease.facts.phase)};
+  say_state(made.others, lease);
   return made;
 }
 
