@@ -1382,6 +1382,25 @@ TEST_CASE("a processor that has died is waited for, and its leases are given bac
   for (auto const& [id, one] : at.documents()) CHECK(id.find(".keyspan.") == id.npos);
 }
 
+TEST_CASE("who has died is waited for as long as its leases say, and as long as it says itself") {
+  for (bool const says_it_itself : {false, true}) {
+    INFO(says_it_itself);
+    world at;
+    at.write(10);
+    leave_leases(at, writer::dotnet_3_range);
+    at.taken();
+    std::map<std::string, json> as_it_died;
+    work_and_stop(at, [&] { as_it_died = at.documents(); }, 200s);
+    for (auto const& [id, one] : as_it_died) {
+      bool const is_member = id.find(".keyspan.member.") != id.npos;
+      if (is_member == says_it_itself || id.ends_with(".layout")) at.put(one);
+    }
+    at.clock.waits.clear();
+    at.given();
+    CHECK(at.clock.waits == std::vector<instant::duration>{202s});
+  }
+}
+
 TEST_CASE("a position of several parts becomes several leases, and fits no partition") {
   world at{1};
   at.write(10);
