@@ -205,13 +205,14 @@ class story {
             " articles, ", std::to_string(reviews()), " reviews");
     }
     // Whoever follows by now is to be told of these.
-    auto in_step = finish();
+    auto const until = from_now_on(options_.patience);
+    auto in_step = finish(until);
     co_await std::move(in_step);
     stage_ = 2;
     for (std::size_t i = 0; i < regions_.size(); ++i) want(i, new_article(i));
-    auto ending = finish();
+    auto ending = finish(until);
     co_await std::move(ending);
-    auto checking = check();
+    auto checking = check(until);
     co_await std::move(checking);
     stop_.request_stop();
   }
@@ -223,7 +224,7 @@ class story {
         if (n % 2 == 0) want(i, follow(reader(i, n), category_filter(category(n))));
       }
     }
-    auto in_step = finish();
+    auto in_step = finish(from_now_on(options_.patience));
     co_await std::move(in_step);
     say(std::to_string(follows_.size()), " subscriptions of ",
         std::to_string(options_.readers * regions_.size()), " readers");
@@ -280,21 +281,26 @@ class story {
   void cut() {
     world_.cut(*options_.cut);
     say(regions_[*options_.cut].figures.name, " is cut off");
-    if constexpr (World::can_be_cut) lonely_host().cut_off();
+    if constexpr (World::can_be_cut) {
+      lonely_host().cut_off();
+      say(lonely_name(), " cannot reach its leases");
+    }
   }
   void join() {
     world_.join(*options_.cut);
     say(regions_[*options_.cut].figures.name, " is back");
     if constexpr (World::can_be_cut) lonely_host().heal();
   }
-  auto lonely_host() {
-    std::size_t const other = (*options_.cut + 1) % regions_.size();
-    return world_.leases(other, regions_[other].figures.name + " 1");
+  std::size_t lonely_region() const { return (*options_.cut + 1) % regions_.size(); }
+  std::string lonely_name() const { return regions_[lonely_region()].figures.name + " 1"; }
+  auto lonely_host() { return world_.leases(lonely_region(), lonely_name()); }
+
+  keyspan::instant from_now_on(keyspan::instant::duration time) const {
+    return keyspan::instant_after(world_.clock().now(), time);
   }
 
   // Until everything that was wanted is written, and all copies are in step.
-  keyspan::task<> finish() {
-    auto const until = keyspan::instant_after(world_.clock().now(), options_.patience);
+  keyspan::task<> finish(keyspan::instant until) {
     for (;;) {
       auto doing = do_all();
       co_await std::move(doing);
@@ -302,10 +308,27 @@ class story {
       co_await std::move(passing);
       if (wanted_.empty() && is_in_step()) co_return;
       if (world_.clock().now() > until) {
-        complain("not everything could be written, or copied, in time");
+        tell_what_is_left();
         co_return;
       }
+      if (!wanted_.empty() && !std::exchange(is_waited_for_, true))
+        say("waiting for those that do not take their writes: ", regions_that_wait());
     }
+  }
+  void tell_what_is_left() {
+    if (std::exchange(is_late_, true)) return;
+    if (wanted_.empty()) {
+      complain("not everything could be copied in time");
+    } else {
+      complain(std::to_string(wanted_.size()), " writes could not be done in time, in ",
+               regions_that_wait());
+    }
+  }
+  std::string regions_that_wait() const {
+    std::string all;
+    for (station const& one : regions_)
+      if (one.figures.failed != 0) all += (all.empty() ? "" : ", ") + one.figures.name;
+    return all;
   }
   bool is_in_step() const {
     for (std::size_t from = 0; from < regions_.size(); ++from)
@@ -443,11 +466,20 @@ class story {
       auto listing = control.list();
       auto const all = co_await std::move(listing);
       if (!all) continue;
-      seen.leases.clear();
+      auto const before = std::exchange(seen.leases, {});
       for (auto const& one : *all)
         seen.leases.push_back({std::string{one.range.to_text()},
                                one.facts.owner ? one.owner_name : "-", one.facts.epoch});
+      tell_who_lost(before, seen.leases);
     }
+  }
+  void tell_who_lost(std::vector<lease_figures> const& before,
+                     std::vector<lease_figures> const& now) {
+    std::set<std::string> gone;
+    for (auto const& one : before) gone.insert(one.owner);
+    for (auto const& one : now) gone.erase(one.owner);
+    gone.erase("-");
+    for (std::string const& one : gone) say(one, " has lost its leases");
   }
 
   // How many articles and reviews that others have written cannot be read in each region.
@@ -485,15 +517,14 @@ class story {
   // ---- whether it is right ---------------------------------------------------------------------
 
   // Tries until all is as it should be, or time is up: notifications take their time.
-  keyspan::task<> check() {
-    auto const until = keyspan::instant_after(world_.clock().now(), options_.patience);
+  keyspan::task<> check(keyspan::instant until) {
     for (;;) {
       std::vector<std::string> wrong;
-      auto looking = look_for_faults(wrong);
+      auto looking = look_for_faults(wrong, until);
       co_await std::move(looking);
       if (wrong.empty()) break;
       if (world_.clock().now() > until) {
-        for (std::string const& one : wrong) complain(one);
+        tell_faults(wrong);
         break;
       }
       auto passing = pass();
@@ -502,13 +533,24 @@ class story {
     auto passing = pass();
     co_await std::move(passing);
   }
+  void tell_faults(std::vector<std::string> const& wrong) {
+    static constexpr std::size_t most = 10;
+    std::set<std::size_t> silent;
+    for (station const& one : regions_) silent.insert(one.down.begin(), one.down.end());
+    for (std::size_t const one : silent)
+      complain(regions_[one].figures.name, " does not answer: what is there cannot be checked");
+    for (std::size_t i = 0; i < wrong.size() && i < most; ++i) complain(wrong[i]);
+    if (wrong.size() > most) complain(std::to_string(wrong.size() - most), " more like these");
+  }
 
-  keyspan::task<> look_for_faults(std::vector<std::string>& wrong) {
+  // Region by region, until there are faults. Where it takes too long only what was seen is told.
+  keyspan::task<> look_for_faults(std::vector<std::string>& wrong, keyspan::instant until) {
     auto counting = count_notifications(wrong);
     co_await std::move(counting);
     for (std::size_t i = 0; i < regions_.size(); ++i) {
       std::string const& name = regions_[i].figures.name;
       for (auto const& [one, home, stage] : articles_) {
+        if (!wrong.empty() && world_.clock().now() > until) co_return;
         std::string const id = one.id;
         auto reading = world_.in(i).read_article(id);
         auto const found = co_await std::move(reading);
@@ -520,7 +562,7 @@ class story {
         if (!reviews || !reviews->is_whole() || !are_all(reviews->items, reviews_[id]))
           wrong.push_back("in " + name + " not just the reviews of " + id + " are read");
       }
-      auto feeds = look_at_feeds(i, wrong);
+      auto feeds = look_at_feeds(i, wrong, until);
       co_await std::move(feeds);
       if (!wrong.empty()) co_return;
     }
@@ -541,7 +583,8 @@ class story {
 
   // Every subscriber has been told of every article that came after the subscription was known
   // everywhere, of no others than those that are followed, and of none twice.
-  keyspan::task<> look_at_feeds(std::size_t region, std::vector<std::string>& wrong) {
+  keyspan::task<> look_at_feeds(std::size_t region, std::vector<std::string>& wrong,
+                                keyspan::instant until) {
     std::map<std::string, std::set<std::string>> must, may;  // articles by user
     for (auto const& [wish, where, since] : follows_) {
       for (auto const& [one, home, stage] : articles_) {
@@ -553,6 +596,7 @@ class story {
       }
     }
     for (auto const& [user, allowed] : may) {
+      if (!wrong.empty() && world_.clock().now() > until) co_return;
       auto reading = world_.in(region).read_notification_feed(user);
       auto const feed = co_await std::move(reading);
       std::set<std::string> left = must[user];
@@ -573,12 +617,13 @@ class story {
   // In all accounts together there is one of each article for each subscriber.
   keyspan::task<> count_notifications(std::vector<std::string>& wrong) {
     told_.clear();
-    for (auto const& account : world_.seen_from(0)) {
-      keyspan::feed changes{*account.notifications};
+    auto const& accounts = world_.seen_from(0);
+    for (std::size_t i = 0; i < accounts.size(); ++i) {
+      keyspan::feed changes{*accounts[i].notifications};
       auto all = changes.stream();
       while (auto const one = co_await all.next()) {
         if (!one.has_value()) {
-          wrong.push_back("the notifications of an account cannot be read");
+          wrong.push_back("the notifications of " + regions_[i].figures.name + " cannot be read");
           break;
         }
         notification const& each = **one;
@@ -627,7 +672,7 @@ class story {
   std::set<std::pair<std::string, std::string>> told_{};         // who of what
   std::size_t stage_ = 0, round_ = 0, published_ = 0;
   std::uint64_t dice_ = 7;
-  bool is_right_ = true;
+  bool is_right_ = true, is_waited_for_ = false, is_late_ = false;
 };
 
 }  // namespace content

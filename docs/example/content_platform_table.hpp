@@ -66,6 +66,9 @@ inline void print_table(std::ostream& out, std::vector<region_figures> const& re
       out << "  " << with.name << std::setw(15) << std::left << one.name << with.off << with.dim
           << std::setw(17) << detail::beginning_of(lease.range) << with.off << std::setw(17)
           << lease.owner << std::right << std::setw(7) << lease.epoch << with.clear_rest << '\n';
+  out << with.dim
+      << "  leases: each is a range that begins at a token; epoch: how often it changed hands"
+      << with.off << with.clear_rest << '\n';
 }
 
 }  // namespace content

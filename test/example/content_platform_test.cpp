@@ -4,6 +4,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
@@ -40,6 +41,8 @@ TEST_CASE("in two and in three regions everybody reads all, and every subscriber
     CHECK(seen.err.empty());
     CHECK(count(as_it_should_be, seen.out) == 1);
     CHECK(count("cut off", seen.out) == 0);
+    CHECK(count("has lost its leases", seen.out) == 0);
+    CHECK(count("begins at a token", seen.out) == 1);
   }
 }
 
@@ -54,6 +57,8 @@ TEST_CASE("whichever region is cut off, others say what is missing, and nothing 
     CHECK(seen.status == 0);
     CHECK(count(cut + " is cut off", seen.out) == 1);
     CHECK(count(cut + " is back", seen.out) == 1);
+    CHECK(count(" 1 cannot reach its leases", seen.out) == 1);
+    CHECK(count(" 1 has lost its leases", seen.out) == 1);
     CHECK(count("cannot be read yet", seen.out) == (regions == "2" ? 2U : 3U));
     CHECK(count("in " + cut + " 0 articles", seen.out) == 0);
     CHECK(count(as_it_should_be, seen.out) == 1);
@@ -67,16 +72,45 @@ TEST_CASE("the same options tell the same story") {
 }
 
 TEST_CASE("the platform says what is wrong with its options, and never the key") {
-  for (auto const& words : std::vector<std::vector<std::string>>{{"--regions", "4"},
-                                                                 {"--regions"},
-                                                                 {"--cut", "mars"},
-                                                                 {"--rounds", "-1"},
-                                                                 {"--odd", "1"},
-                                                                 {"--endpoint", "http://x"}}) {
+  ::unsetenv("COSMOS_KEY");
+  std::string const west = "west=http://127.0.0.1:1";
+  struct mistake {
+    std::vector<std::string> words;
+    std::string told;
+  };
+  for (auto const& [words, told] : std::vector<mistake>{
+           {{"--regions", "4"}, "--regions is a number from 2 to 3, and not 4"},
+           {{"--regions"}, "--regions wants a value"},
+           {{"--cut", ""}, "--cut wants a value"},
+           {{"--cut", "mars"}, "there is no region mars, but west, europe, asia"},
+           {{"--regions", "2", "--cut", "asia"}, "there is no region asia, but west, europe"},
+           {{"--rounds", "-1"}, "--rounds is a number from 3 to 100000, and not -1"},
+           {{"--rounds", "2"}, "--rounds is a number from 3 to 100000, and not 2"},
+           {{"--odd", "1"}, "there is no option --odd"},
+           {{"odd"}, "there is no option odd"},
+           {{"--database", "d"}, "--database is one of accounts: give it --endpoint"},
+           {{"--patience-ms", "9"}, "--patience-ms is for accounts: give it --endpoint"},
+           {{"--endpoint", "http://x"}, "--endpoint is REGION=URL"},
+           {{"--endpoint", "west=nothing"}, "the endpoint of west: "},
+           {{"--endpoint", west}, "the key of west is missing: set COSMOS_KEY, or COSMOS_KEY_WEST"},
+           {{"--endpoint", west, "--cut", "west"}, "--cut is for regions in memory"},
+           {{"--regions", "2", "--endpoint", west}, "there are as many regions as endpoints"},
+           {{"--endpoint", west, "--endpoint", "asia=http://127.0.0.1:1/"},
+            "west and asia have the same endpoint"},
+           {{"--endpoint", west, "--endpoint", "west=http://127.0.0.1:2"},
+            "the layout names region west twice"}}) {
     auto const seen = ended(words);
+    INFO(seen.err);
     CHECK(seen.status == 2);
-    CHECK(seen.err.starts_with("usage: content_platform"));
+    CHECK(seen.out.empty());
+    CHECK(seen.err.starts_with("content_platform: " + told));
+    CHECK(count("\n\nusage: content_platform", seen.err) == 1);
   }
+  auto const asked = ended({"--help"});
+  CHECK(asked.status == 0);
+  CHECK(asked.out.starts_with("usage: content_platform"));
+  CHECK(asked.err.empty());
+
   ::setenv("COSMOS_KEY", "no base64!", 1);
   auto const no_key = ended({"--endpoint", "west=http://127.0.0.1:1"});
   CHECK(no_key.status == 1);
@@ -173,6 +207,24 @@ TEST_CASE(
     CHECK(count("in " + where + ": the account of asia answers again", seen.out) >= 1);
   }
   CHECK(count(as_it_should_be, seen.out) == 1);
+}
+
+TEST_CASE("a server that stays dead is told of once, and not waited for longer than was asked") {
+  servers all;
+  test::program platform{
+      all.words({"--rounds", "14", "--round-ms", "50", "--patience-ms", "2000"})};
+  platform.lines(2);  // subscriptions, and ten rounds
+  all.kill(2);
+  auto const began = std::chrono::steady_clock::now();
+  auto const seen = platform.finish();
+  INFO(seen.out << seen.err);
+  CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds{25});
+  CHECK(seen.status == 1);
+  CHECK(count("waiting for those that do not take their writes: asia", seen.out) == 1);
+  CHECK(count("WRONG: asia does not answer: what is there cannot be checked", seen.out) == 1);
+  CHECK(count("WRONG: ", seen.out) <=
+        13);  // this one, ten faults, how many more, what is unwritten
+  CHECK(count(as_it_should_be, seen.out) == 0);
 }
 
 }  // namespace
