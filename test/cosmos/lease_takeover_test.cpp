@@ -1395,6 +1395,15 @@ TEST_CASE("who has died is waited for as long as its leases say, and as long as 
       bool const is_member = id.find(".keyspan.member.") != id.npos;
       if (is_member == says_it_itself || id.ends_with(".layout")) at.put(one);
     }
+    for (auto [id, one] : at.documents()) {
+      if (!says_it_itself || id.find("..") == id.npos) continue;
+      auto text = one["properties"]["keyspan"].get<std::string>();
+      std::string const held = "\"held_for_ns\":200000000000";
+      REQUIRE(text.find(held) != text.npos);
+      one["properties"]["keyspan"] =
+          text.replace(text.find(held), held.size(), "\"held_for_ns\":0");
+      at.put(one);
+    }
     at.clock.waits.clear();
     at.given();
     CHECK(at.clock.waits == std::vector<instant::duration>{202s});
