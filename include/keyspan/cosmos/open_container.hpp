@@ -425,6 +425,7 @@ class open_container : public std::enable_shared_from_this<open_container<Scheme
     if (now->resource_id != properties_->resource_id) {
       tokens_.clear();
       listed_.clear();
+      hidden_.clear();
       routing_.reset();
       is_stale_ = false;
     }
@@ -519,13 +520,12 @@ class open_container : public std::enable_shared_from_this<open_container<Scheme
     std::lock_guard const lock{mutex_};
     if (!options_.keeps_session || tokens_.empty()) return {};
     // Whoever answers for a partition that is gone elsewhere has to have seen what came of it: also
-    // where nobody knows what did, since it is news to who was asked for the list.
+    // where nobody knows what did, since it was news to who was asked for the list.
     std::vector<std::string> later;
     for (auto const& [name, one] : listed_)
       if (std::find(one.parents.begin(), one.parents.end(), id) != one.parents.end())
         later.push_back(name);
-    for (auto& name : tokens_.ranges())
-      if (is_news(name)) later.push_back(std::move(name));
+    later.insert(later.end(), hidden_.begin(), hidden_.end());
     auto const found = listed_.find(id);
     auto const token = tokens_.token_for(
         id, found == listed_.end() ? std::span<std::string const>{} : found->second.parents, later);
@@ -579,6 +579,12 @@ class open_container : public std::enable_shared_from_this<open_container<Scheme
     auto const [end, why] = std::from_chars(id.data(), id.data() + id.size(), number);
     if (why != std::errc{} || end != id.data() + id.size()) return std::nullopt;
     return number;
+  }
+  std::vector<std::string> news() const {
+    std::lock_guard const lock{mutex_};
+    auto all = tokens_.ranges();
+    std::erase_if(all, [&](std::string const& name) { return !is_news(name); });
+    return all;
   }
   bool is_stale() const {
     std::lock_guard const lock{mutex_};
@@ -637,6 +643,7 @@ class open_container : public std::enable_shared_from_this<open_container<Scheme
   }
   static task<result<partition_page<token_type>>> listed(pointer self, std::string known,
                                                          request_limits limits) {
+    auto const news = self->news();
     auto question = read_partitions(self->address_, known);
     question.message.deadline = limits.deadline;
     question.message.stop = limits.stop;
@@ -650,6 +657,11 @@ class open_container : public std::enable_shared_from_this<open_container<Scheme
       self->listed_.insert_or_assign(one.id, one);
       if (self->routing_ != nullptr && self->routing_->find(one.id) == nullptr)
         self->is_stale_ = true;
+    }
+    if (page->not_modified) {
+      self->hidden_.clear();
+      for (auto const& name : news)
+        if (self->is_news(name)) self->hidden_.push_back(name);
     }
     co_return page;
   }
@@ -688,6 +700,8 @@ class open_container : public std::enable_shared_from_this<open_container<Scheme
   // Every partition that was listed once, also those that are gone by now.
   std::map<std::string, partition<token_type>, std::less<>> listed_{};
   session_tokens tokens_{};
+  // Those that the session has seen, and a whole list that was asked for since did not show.
+  std::vector<std::string> hidden_{};
 };
 
 }  // namespace detail
