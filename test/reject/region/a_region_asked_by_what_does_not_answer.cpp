@@ -16,8 +16,10 @@ using answer = response;
 #endif
 
 auto read_anywhere(keyspan::region_directory& regions, keyspan::manual_clock& clock) {
-  auto const ask = [](keyspan::service_region const&, bool) { return ready<answer>{response{}}; };
-  auto const look = [](keyspan::service_endpoint const&) {
+  auto const ask = [](keyspan::service_region const&, keyspan::region_attempt const&) {
+    return ready<answer>{response{}};
+  };
+  auto const look = [](keyspan::service_endpoint const&, keyspan::instant) {
     return ready<result<account_regions>>{account_regions{}};
   };
   return keyspan::send_across(regions, clock, {}, ask, look, keyspan::http_errors{}, nullptr);
